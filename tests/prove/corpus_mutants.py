@@ -14,12 +14,13 @@ mutant differs); and kernels of which the corpus says that they race are judged 
     stride    one factor of an index, or one step of a loop, is halved
     written   a kernel that races as it is
 
-Each is judged with the label's dimensions. One that isn't truly racy is asked about with --confirm,
-which runs the alarm's launch under the oracle; one that is proven is run by the oracle in the
-label's launch, with arrays of zeros and of ramps. A mutant that is proven and races there, with a
-trap where it leaves a shared array (which the contract excludes), fails the test; one that is
-proven and doesn't is taken for equal to the kernel, and not counted. Of the
-others the shares of true and confirmed alarms are printed.
+Each is judged with the label's dimensions. One that has alarms and isn't truly racy is asked about
+with --confirm, which runs the alarm's launch under the oracle; one that is proven is run by the oracle
+in the label's launch, with arrays of zeros and of ramps. A mutant that is proven and races there, with
+a trap where it leaves a shared array (which the contract excludes), fails the test; one that is
+proven and doesn't is taken for equal to the kernel, and not counted; nor is one of which prove says
+that each launch leaves an array, if that trap shows it in this launch (outside; pointers in structures
+aren't run): no race of it is within the contract. Of the others the shares of true and confirmed alarms are printed.
 
 Misses: the oracle sees two contents of memory, and two seconds of a launch.
 """
@@ -168,17 +169,22 @@ def compile_all(path, wanted, tmp, nvcc, root):
     return []
 
 
-def stays_and_races(oracle, source, ptx, mutant, k, options, nvcc, root):
-    """Does it race without leaving a shared array before?"""
+def checked(source, ptx, mutant, nvcc, root):
+    """The text of the mutant with a trap where it leaves an array."""
     stem = '%s.%s' % (ptx[:-4], mutant)
     wrong = compile_text(with_checks(source, mutant), stem, nvcc, root)
     if wrong:
         sys.exit(wrong)
-    return raced(oracle, stem + '.ptx', k, options)
+    return stem + '.ptx',
 
 
 def raced(oracle, ptx, k, options):
     """What the oracle says of the label's launch: a line that begins with "race", or None."""
+    return next((a for a in runs(oracle, ptx, k, options) if a.startswith('race')), None)
+
+
+def runs(oracle, ptx, k, options):
+    """What it says of it, by contents."""
     dims, many = [], '1' if k['verdict'] == 'race-free-single' else '4'
     for which in ('block', 'grid'):
         given = [o.split('=')[1] for o in options if o.startswith('--%s-dim=' % which)]
@@ -188,7 +194,7 @@ def raced(oracle, ptx, k, options):
             for t, array in re.findall(r'\.param (?:\.align \d+ )?\.\w(\d+) \S+?(\[\d+\])?(?:,|\s|$)', head)]
     runs = [' '.join([k['mangled'], *dims, fill, *args]) for fill in ('zeros', 'ramp')]
     r = subprocess.run([oracle, ptx, '32'], input='\n'.join(runs) + '\n', capture_output=True, text=True)
-    return next((a for a in r.stdout.split('\n') if a.startswith('race')), None)
+    return r.stdout.strip().split('\n')
 
 
 def judge(job, collider, oracle, nvcc, root):
@@ -197,9 +203,12 @@ def judge(job, collider, oracle, nvcc, root):
     for turn, source in turns.items():
         found = judge_one(*place, list(options), turn, collider, oracle)
         if found[0] == 'UNSOUND':
-            race = stays_and_races(oracle, source, place[0], '%s__%s%d' % (*place[1:], turn), found[2],
-                                   list(options), nvcc, root)
+            race = raced(oracle, *checked(source, place[0], '%s__%s%d' % (*place[1:], turn), nvcc, root), found[2], options)
             found = found if race else ('equal', '', found[2])
+        if found[0] == 'outside' and not any('own memory' in p['text'] for p in found[2]['problems']):
+            said = runs(oracle, *checked(source, place[0], '%s__%s%d' % (*place[1:], turn), nvcc, root), found[2], options)
+            if not all(s.startswith('fault') and 'trap' in s for s in said):
+                found = 'unproven', '; '.join(said), found[2]
         if found[0] != 'equal':
             break
     return found
@@ -211,7 +220,9 @@ def judge_one(ptx, name, kind, options, turn, collider, oracle):
     if got == 'race-free':
         race = raced(oracle, ptx, k, options)
         return 'UNSOUND' if race else 'equal', race or '', k
-    if got == 'potential':
+    if got == 'unproven' and any('there is no such launch' in p['text'] for p in k['problems']):
+        return 'outside', '', k
+    if got in ('potential', 'unproven') and k['alarms']:
         r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', '--confirm',
                             '--kernel=' + mutant, *options, ptx], capture_output=True, text=True)
         if r.stdout and any(a['confirmed'] == 'confirmed' for a in json.loads(r.stdout)['kernels'][0]['alarms']):
@@ -234,16 +245,16 @@ def main():
                 table[job[2]][got] += 1
                 table['all'][got] += 1
                 failed += got == 'UNSOUND'
-                if got in ('UNSOUND', 'missing') or ('show' in option and got not in ('true', 'confirmed')):
+                if got in ('UNSOUND', 'missing') or ('show' in option and got not in ('true', 'confirmed', 'equal')):
                     reasons = sorted({a['reason'] for a in k['alarms']} | {p['text'] for p in k['problems']}) if k else []
                     print(got, job[1], job[2], race, '; '.join(reasons)[:200], flush=True)
-    print('| mutant | made | equal | true | confirmed | potential | could not prove | vacuous | proven, but races |')
-    print('|' + ' --- |' * 9)
+    print('| mutant | made | equal | outside | true | confirmed | potential | could not prove | vacuous | proven, but races |')
+    print('|' + ' --- |' * 10)
     for kind, t in table.items():
         print('| %s | %d | %s |' % (kind, sum(t.values()), ' | '.join(str(t[v]) for v in (
-            'equal', 'true', 'confirmed', 'potential', 'unproven', 'vacuous', 'UNSOUND'))))
+            'equal', 'outside', 'true', 'confirmed', 'potential', 'unproven', 'vacuous', 'UNSOUND'))))
     t = table['all']
-    n = sum(t.values()) - t['equal']
+    n = sum(t.values()) - t['equal'] - t['outside']
     if not t['true']:
         sys.exit('no mutant is racy')
     print('%d kernels, %d mutants that differ: %.1f%% true or confirmed' % (
