@@ -141,6 +141,11 @@ static void run(struct ptx_module *ptx, struct launch *x, unsigned seed)
 	work.launch = x->l;
 	cpu_on_pair(m, on_pair, NULL);
 	struct cpu_op *op = cpu_submit(m, &work, NULL, 0, &fault);
+	if (!op) { /* perhaps a grid that doesn't fit on the device at once */
+		work.launch.is_cooperative = false;
+		fault = (struct cpu_fault){0};
+		op = cpu_submit(m, &work, NULL, 0, &fault);
+	}
 	if (op)
 		cpu_op_wait(op);
 	if (op)
