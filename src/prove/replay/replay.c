@@ -2,10 +2,10 @@
  * replay.c - a launch executed with concrete numbers, to confirm or deny an alarm (replay.h).
  *
  * Every step runs with the meaning of prove_ex_fold, values are numbers or "unknown": what is
- * loaded from shared or global memory, unmodelled functions, other lanes' values. A thread that
- * branches on an unknown value goes on where the ways meet again (join.c), or is lost there. As no
- * known value depends on another thread, threads run one by one. What two of them have done is
- * judged by judge.c.
+ * loaded from shared or global memory (but some pointers: loaded.c), unmodelled functions, other
+ * lanes' values. A thread that branches on an unknown value goes on where the ways meet again
+ * (join.c), or is lost there. As no known value depends on another thread, threads run one by one.
+ * What two of them have done is judged by judge.c.
  *
  * Misses: alarms that need particular contents of memory; they stay potential.
  * Costs: 10 ns a step; at most MAX_STEPS, or LONG_STEPS where the solver's launch needs more.
@@ -184,6 +184,8 @@ static void do_access(struct run *r, struct thread *t, uint32_t index)
 	bool is_read = st->mem->kind == RACE_OP_READ;
 	if (o != IR_NONE && is_read)
 		got = load_private(r, o, at, st->mem->bytes);
+	else if (is_read)
+		got = prove_replay_loaded(r, index);
 	if (st->dst != IR_NONE)
 		r->reg[st->dst] = got;
 	if (guard.known && !(guard.v & 1))
@@ -477,7 +479,8 @@ bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint
 		*off = addr - p.v;
 		return *off < 1ull << 42;
 	}
-	if (x->root.kind == EV_ROOT_LOADED && x->root.slot && !x->root.in) {
+	if (x->root.kind == EV_ROOT_LOADED && x->root.slot &&
+	    (!x->root.in || prove_ev_is_one_loaded(&x->root))) {
 		*off = addr & ((1ull << 46) - 1); /* see pointer_base */
 		return addr >> 63 && *off < 1ull << 42;
 	}
@@ -545,6 +548,7 @@ void prove_replay_open(struct run *r, uint64_t most)
 	r->granted = r->budget;
 	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
 	find_variables(r);
+	prove_replay_find_loaded(r);
 	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
 	for (size_t i = 0; i < ir->objects.n; i++) {
 		r->object_at[i] = r->mem_bytes;

@@ -71,6 +71,7 @@ struct run {
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */
 	uint32_t *variable;  /* by step: the object that its access is in, if its size is known */
+	uint32_t *loaded;    /* by step: the array to which a pointer leads that it reads, from 1 */
 	uint64_t mem_bytes;
 	uint64_t budget, granted; /* steps left, and at first */
 	struct detour **detour;	  /* by block: join.c */
@@ -106,6 +107,10 @@ struct value prove_replay_load(const struct run *r, uint64_t addr, unsigned byte
 struct value *prove_replay_watch(const struct run *r, unsigned i);
 /* Private memory that a store of unknown address may reach becomes unknown. */
 void prove_replay_forget(struct run *r, uint32_t step);
+
+/* loaded.c: which steps read a pointer of which one array is known; what such a step gives. */
+void prove_replay_find_loaded(struct run *r);
+struct value prove_replay_loaded(const struct run *r, uint32_t step);
 
 /* join.c: where the ways of a branch on an unknown value meet again, what they may have changed
  * being unknown; IR_NONE where that isn't sure, or more than values may have happened. */
