@@ -350,16 +350,18 @@ static void restore(void *arg, const struct proven_touch *t, uint64_t address, u
 	memcpy((void *)(uintptr_t)address, a->old + (address - a->base), bytes);
 }
 
+/* It may be that memory is missing, for which the launch is taken back: this needs none. */
 static void restore_all(const struct cpu_op *op)
 {
 	struct cpu_proven_run *r = op->proven;
 
-	proven_settle(r);
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		struct proven_touch *t = &r->touch[i];
 		struct proven_array *a = &r->array[t->array];
-		if (t->is_write && is_there(op->m, a))
-			proven_each(t, a, restore, a);
+		if (!t->is_write || !is_there(op->m, a))
+			continue;
+		proven_each(t, a, restore, a);
+		proven_each_way(r, t, a, restore, a);
 	}
 }
 

@@ -261,7 +261,7 @@ static uint32_t *threads_make(struct cpu_proven_run *r, const struct proven_arra
 		return all;
 	pthread_mutex_lock(&r->lock);
 	all = t->thread;
-	if (!all && bytes_make(&t->done, &a->extent)) {
+	if (!all && (t->done.bits || bytes_make(&t->done, &a->extent))) {
 		all = proven_room_take(proven_elements(a, t) * sizeof(*all), true);
 		__atomic_store_n(&t->thread, all, __ATOMIC_RELEASE);
 	}

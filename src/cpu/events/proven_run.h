@@ -241,8 +241,13 @@ void proven_ways_make(const struct cpu_proven_run *r, struct proven_touch *t);
  * False: there is no memory for it. */
 bool proven_way_add(struct cpu_proven_run *r, struct proven_touch *t, const struct proven_chunk *c,
 		    uint32_t thread, bool is_beside);
-/* All notes of warps become notes of what is accessed. No worker notes anything meanwhile. */
-void proven_settle(struct cpu_proven_run *r);
+/* All notes of warps become notes of what is accessed. No worker notes anything meanwhile. False:
+ * there is no memory for it, and some are as they were. */
+bool proven_settle(struct cpu_proven_run *r);
+/* Calls fn for what notes of warps say, as proven_each() does for all others; in no order, and some
+ * of it several times. Needs no memory. */
+void proven_each_way(const struct cpu_proven_run *r, const struct proven_touch *t,
+		     const struct proven_array *a, proven_range_fn *fn, void *arg);
 void proven_ways_zero(const struct cpu_proven_run *r, struct proven_touch *t);
 void proven_ways_free(const struct cpu_proven_run *r, struct proven_touch *t);
 uint64_t proven_ways_bytes(const struct cpu_proven_run *r, const struct proven_touch *t);

@@ -6,8 +6,8 @@
  * own notes, from which a side gets a thread that accessed the byte, and its element. The
  * notes are kept until the oracle has forgotten the operation, as the host knows that it has ended.
  *
- * Misses: threads and lines where there were too many notes; then the side is the whole launch, and
- * the report is partial.
+ * Misses: threads and lines where there were too many notes, or no memory to settle them; then the
+ * side is the whole launch, and the report is partial.
  */
 #include "cpu/events/proven_run.h"
 
@@ -163,10 +163,15 @@ static void make_all(void *arg, uint32_t actor)
 	struct accessor by = {x, actor};
 	uint64_t before = oracle_get_stats(x->o).accesses;
 
-	proven_settle(r);
+	bool are_settled = proven_settle(r);
 	count_bytes(x, r);
-	for (uint32_t i = 0; i < r->proven.nsites; i++)
-		proven_each(&r->touch[i], &r->array[r->touch[i].array], access_range, &by);
+	for (uint32_t i = 0; i < r->proven.nsites; i++) {
+		struct proven_touch *t = &r->touch[i];
+		const struct proven_array *a = &r->array[t->array];
+		proven_each(t, a, access_range, &by);
+		if (!are_settled && t->is_made)
+			proven_each_way(r, t, a, access_range, &by);
+	}
 	x->njudged -= oracle_get_stats(x->o).accesses - before;
 }
 

@@ -9,7 +9,8 @@
  *
  * Such notes say the same as those, but not at once which threads access a byte. Where that is
  * needed, at the launch's end at the earliest, all are settled: they become notes of what is
- * accessed. Mostly it never is (shadow/late.c).
+ * accessed. Mostly it never is (shadow/late.c). Where there is no memory for that, and where what a
+ * launch has written is undone, they are gone through as they are.
  *
  * Costs: 8 bytes for each warp and instruction, 20 in loops; where an array has less than a word
  * for every other thread there are none.
@@ -150,13 +151,39 @@ bool proven_way_add(struct cpu_proven_run *r, struct proven_touch *t, const stru
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-void proven_settle(struct cpu_proven_run *r)
+bool proven_settle(struct cpu_proven_run *r)
 {
 	for (uint32_t i = 0; i < r->proven.nsites; i++) {
 		struct proven_touch *t = &r->touch[i];
 		for (uint32_t warp = 0; t->way && warp < warps_of(r); warp++)
 			if (t->way[warp].end && !settle(r, t, warp, false))
-				base_out_of_memory(sizeof(*t->row));
+				return false;
+	}
+	return true;
+}
+
+static void each_of(const struct proven_touch *t, const struct proven_array *a,
+		    const struct proven_chunk *c, proven_range_fn *fn, void *arg)
+{
+	uint64_t at = a->base + proven_at(a, t, c->element), bytes = 1ull << t->shift;
+
+	if (c->apart == 1)
+		fn(arg, t, at, (c->end - c->first) * bytes);
+	for (unsigned l = c->first; l < c->end && c->apart != 1; l++)
+		fn(arg, t, at + (uint64_t)((int64_t)(l - c->first) * c->apart) * bytes, bytes);
+}
+
+void proven_each_way(const struct cpu_proven_run *r, const struct proven_touch *t,
+		     const struct proven_array *a, proven_range_fn *fn, void *arg)
+{
+	for (uint32_t warp = 0; t->way && warp < warps_of(r); warp++) {
+		const struct proven_way *w = &t->way[warp];
+		struct proven_loop l = loop_of(t, warp);
+		struct proven_chunk c = {w->element, l.apart, w->first, w->end};
+		for (uint32_t i = 0; i < l.count; i++, c.element += (uint32_t)l.step) {
+			c.end = i + 1 == l.count ? w->last : w->end;
+			each_of(t, a, &c, fn, arg);
+		}
 	}
 }
 
