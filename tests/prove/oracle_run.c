@@ -7,7 +7,8 @@
  *
  *   KERNEL BX BY BZ GX GY GZ FILL [ARGUMENT...]
  *
- * where FILL is what the arrays hold (zeros, or ramp: the 32-bit word i is i) and an ARGUMENT is p,
+ * where FILL is what the arrays hold (zeros, or ramp: the 32-bit word i is i; zeros.exact: without
+ * dynamic shared memory, so that what lies beyond the static one is a fault) and an ARGUMENT is p,
  * for an array of its own (of MIB, 1 if not given), or a number. Writes one line for each:
  *
  *   race LINE LINE    the PTX lines of the first data race
@@ -35,7 +36,7 @@
 
 struct launch {
 	char *kernel;
-	bool is_ramp;
+	bool is_ramp, is_exact;
 	struct cpu_launch l;
 	unsigned nargs;
 	char *args[MAX_ARGS];
@@ -80,6 +81,7 @@ static bool parse(char *s, struct launch *x)
 	if (!w)
 		return false;
 	x->is_ramp = !strcmp(w, "ramp");
+	x->is_exact = !strcmp(w, "zeros.exact");
 	while ((w = strtok_r(NULL, " \n", &save)) != NULL && x->nargs < MAX_ARGS)
 		x->args[x->nargs++] = w;
 	return true;
@@ -133,7 +135,7 @@ static void run(struct ptx_module *ptx, struct launch *x, unsigned seed)
 	}
 	unsigned char *block = calloc(1, cpu_kernel_param_bytes(x->l.kernel) + 16u);
 	cpu_kernel_get_info(x->l.kernel, &info);
-	if (info.shared_static < CPU_SHARED_STATIC)
+	if (info.shared_static < CPU_SHARED_STATIC && !x->is_exact)
 		x->l.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
 	fill_args(m, x, block);
 	x->l.params = block;
