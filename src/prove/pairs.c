@@ -187,13 +187,12 @@ static void open_replay(struct check *c, struct replay_pair *p)
 {
 	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
 
-	*p = (struct replay_pair){
-		.a = c->pair.a, .b = c->pair.b, .is_partial = c->level.is_partial};
+	*p = (struct replay_pair){c->pair.a, c->pair.b, .is_partial = c->level.is_partial,
+				  .watch = {w, w + 1}};
 	p->in_any_order = c->level.in_any_order;
 	prove_alarm_watch(c, c->pair.a, &w[0]);
 	prove_alarm_watch(c, c->pair.b, &w[1]);
-	p->watch[0] = &w[0];
-	p->watch[1] = &w[1];
+	p->is_alike = c->phases[IR_RANK_CTA].is_used && !c->phases[IR_RANK_CTA].has_leavers;
 	p->level = c->level.apart == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level.apart;
 	p->is_split = c->level.warp != SMT_ANY_WARP;
 	p->use_warp = c->phases[IR_RANK_WARP].is_used && !c->phases[IR_RANK_WARP].mask &&

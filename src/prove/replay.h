@@ -48,6 +48,7 @@ struct replay_pair {
 	bool is_split;	   /* threads of one warp and of different ones are asked about apart */
 	bool use_warp;	   /* barriers of whole warps order lanes; else they may do so */
 	bool use_grid;	   /* there are barriers of the grid */
+	bool is_alike;	   /* all threads of a block pass the same barriers to their ends, surely */
 	bool is_lockstep;  /* the lanes of a warp meet at one instruction only */
 	bool is_in_step;   /* by the contract lanes of a warp execute in step, the pair's or not */
 	bool is_partial;   /* the same bytes are no conflict: morally strong */

@@ -3,8 +3,9 @@
  *
  * Both threads must reach their access, after the same barriers when they share a CTA; all other
  * threads of their CTAs must pass those barriers or end before, where that lets the others pass,
- * and none may wait for ever at one of fewer threads. Then the race happens for any contents of
- * memory.
+ * and none may wait for ever at one of fewer threads. They are run for that, unless the control
+ * flow shows that barriers are all that they wait at, the same ones for all. Then the race happens
+ * for any contents of memory.
  */
 #include "prove/replay/replay_impl.h"
 
@@ -125,6 +126,42 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 #define MAX_GRID_THREADS     4096
 #define MAX_ASSUMING_THREADS 16384
 
+/* May a thread stop at the step, or hand on an order there? Barriers are asked about apart. */
+static bool may_stop(const struct ir_step *st)
+{
+	switch ((enum ir_kind)st->kind) {
+	case IR_ACCESS:
+		return st->mem->kind == RACE_OP_RMW || st->mem->strength != RACE_WEAK ||
+		       st->mem->is_volatile || st->mem->is_async || st->mem->is_bulk;
+	case IR_WARP_BARRIER:
+	case IR_ORDER:
+	case IR_COMMIT:
+	case IR_WAIT:
+	case IR_TOGETHER:
+	case IR_UNKNOWN:
+	case IR_ENDLESS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is that so by the control flow alone? */
+static bool pass_by_form(const struct run *r, struct thread *const *t)
+{
+	const struct ir *ir = r->e->ir;
+	bool is_open = !r->p->is_alike || r->has_meets || r->has_partial ||
+		       t[0]->nbars[IR_RANK_GRID] || t[1]->nbars[IR_RANK_GRID];
+
+	for (uint32_t i = 0; i < ir->nrpo && !is_open; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		is_open = b->end == IR_TRAP;
+		for (uint32_t k = b->first; k < b->first + b->n; k++)
+			is_open |= may_stop(&ir->steps.v[k]);
+	}
+	return !is_open;
+}
+
 /* Do all others let the two threads come as far as their accesses? */
 static bool others_pass(struct run *r, struct thread *const *t, const struct match *m,
 			uint32_t *order)
@@ -134,6 +171,8 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 	struct passing p = {.order = IR_NONE, .warp = IR_NONE};
 	uint64_t n = 1;
 
+	if (pass_by_form(r, t))
+		return true;
 	for (unsigned i = 0; i < 2; i++) {
 		p.like = t[i];
 		p.rank = IR_RANK_CTA;

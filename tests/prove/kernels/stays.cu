@@ -133,3 +133,72 @@ __global__ void block_ended_before_the_grid(int *p)
 	cooperative_groups::this_grid().sync();
 	p[threadIdx.x] = 2;
 }
+
+// The race is after a loop that takes long to run for 256 threads. That all of them leave it, by the
+// same barriers, is in the control flow.
+// prove: after_a_long_loop true --block-dim=256 --grid-dim=2
+__global__ void after_a_long_loop(float *out, const float *in)
+{
+	__shared__ float s[256];
+	float sum = 0;
+	for (int k = 0; k < 64; k++) {
+		s[threadIdx.x] = in[k * 256 + threadIdx.x];
+		__syncthreads();
+		for (int j = 0; j < 256; j++)
+			sum += s[j];
+		__syncthreads();
+	}
+	out[(blockIdx.x * 256 + threadIdx.x) / 2] = sum;
+}
+
+// prove: after_a_long_loop_twin race-free --block-dim=256 --grid-dim=2
+__global__ void after_a_long_loop_twin(float *out, const float *in)
+{
+	__shared__ float s[256];
+	float sum = 0;
+	for (int k = 0; k < 64; k++) {
+		s[threadIdx.x] = in[k * 256 + threadIdx.x];
+		__syncthreads();
+		for (int j = 0; j < 256; j++)
+			sum += s[j];
+		__syncthreads();
+	}
+	out[blockIdx.x * 256 + threadIdx.x] = sum;
+}
+
+// A thread ends the launch before.
+// prove: trap_in_a_long_loop potential free --block-dim=256 --grid-dim=2
+__global__ void trap_in_a_long_loop(float *out, const float *in)
+{
+	__shared__ float s[256];
+	float sum = 0;
+	for (int k = 0; k < 64; k++) {
+		s[threadIdx.x] = in[k * 256 + threadIdx.x];
+		__syncthreads();
+		for (int j = 0; j < 256; j++)
+			sum += s[j];
+		if (k == 63 && threadIdx.x == 7)
+			asm volatile("trap;");
+		__syncthreads();
+	}
+	out[(blockIdx.x * 256 + threadIdx.x) / 2] = sum;
+}
+
+// ... or waits for ever, and the others with it.
+// prove: wait_before_a_long_loop potential free --block-dim=256 --grid-dim=2
+__global__ void wait_before_a_long_loop(float *out, const float *in, const volatile int *flag)
+{
+	__shared__ float s[256];
+	float sum = 0;
+	if (threadIdx.x == 7)
+		while (*flag != 1)
+			;
+	for (int k = 0; k < 64; k++) {
+		s[threadIdx.x] = in[k * 256 + threadIdx.x];
+		__syncthreads();
+		for (int j = 0; j < 256; j++)
+			sum += s[j];
+		__syncthreads();
+	}
+	out[(blockIdx.x * 256 + threadIdx.x) / 2] = sum;
+}
