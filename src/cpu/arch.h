@@ -18,6 +18,18 @@ bool cpu_arch_is_v3(void);
 /* A moment's pause of a thread that looks at a word until another thread changes it. */
 void cpu_arch_relax(void);
 
+/* The cache line of p is about to be written: it comes meanwhile, from another processor's cache
+ * if need be. p may be anything. */
+static inline void cpu_arch_fetch(const void *p)
+{
+#ifdef __x86_64__
+	/* Compilers make a prefetch to read of their builtin, unless they know the processor. */
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 /* Compare and swap of 16 bytes at p, a multiple of 16, sequentially consistent: `was` becomes what
  * was there. Returns whether that was equal, so that `to` has been written. */
 bool cpu_arch_swap_128(void *p, uint64_t was[2], const uint64_t to[2]);

@@ -311,7 +311,7 @@ static inline bool note_row(struct cpu_proven_run *r, struct proven_touch *t, ui
 			return false;
 		/* The next rows are often this worker's, too. Their words' cache line is another
 		 * one's, or of the thread that cleared it: it comes meanwhile, to be written. */
-		__builtin_prefetch(row + LINE_ROWS, 1);
+		cpu_arch_fetch(row + LINE_ROWS);
 		if (has_old(a, t))
 			save(a, at + ((uint64_t)first << t->shift),
 			     (uint64_t)(end - first) << t->shift);

@@ -12,6 +12,7 @@
  * Misses: without cmpxchg16b 16 bytes aren't atomic beside fewer. Costs: 20 to 40 cycles a lane,
  * 5 to 20 in a batch.
  */
+#include "cpu/arch.h"
 #include "cpu/deferred.h"
 #include "cpu/events.h"
 #include "cpu/exec/atomic_ops.h"
@@ -266,6 +267,17 @@ static bool is_batch(const struct cpu_warp *w, const struct cpu_inst *in, enum c
 	       !w->worker->proof && !is_deferred(w, place);
 }
 
+/* Words of lanes that may lie in other processors' caches come all at once: a locked instruction
+ * waits for its own. */
+static void fetch_lanes(const struct cpu_warp *w, const struct cpu_window *win, uint32_t mask,
+			const uint64_t addr[CPU_WARP])
+{
+	if (!w->worker->is_beside || win->place != CPU_PLACE_GLOBAL)
+		return;
+	CPU_EACH_LANE (l, mask)
+		cpu_arch_fetch((const void *)(uintptr_t)(addr[l] + win->delta));
+}
+
 /* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
  * held. It takes what a device's would, hundreds of instructions' time: otherwise thousands of
  * attempts are made, and judged, while a check delays the lock's holder. */
@@ -285,6 +297,8 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
 	bool is_common = find_all(w, in, mask, addr, &win, &is_one);
+	if (is_common && !is_one)
+		fetch_lanes(w, &win, mask, addr);
 	if (is_common && is_batch(w, in, win.place)) {
 		bool has_dst = a->has_dst && a->dst[0] != CPU_NOSLOT;
 		a->op->batch(&(struct atomic_batch){.addr = addr,
