@@ -140,8 +140,6 @@ static void zero(const struct proven_array *a, struct proven_touch *t)
 	bool has_threads =
 		t->thread && proven_room_is_kept(proven_elements(a, t) * sizeof(*t->thread));
 
-	if (t->row_hi > t->row_lo)
-		memset(&t->row[t->row_lo], 0, (t->row_hi - t->row_lo) * sizeof(*t->row));
 	for (uint64_t w = b->lo, to; (w = next_other(b->bits, w, b->hi, 0)) < b->hi; w = to) {
 		for (to = w; to < b->hi && b->bits[to]; to++)
 			b->bits[to] = 0;
@@ -150,25 +148,48 @@ static void zero(const struct proven_array *a, struct proven_touch *t)
 	}
 }
 
-void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn)
+/* The n-th of so many parts of the rows. */
+static void zero_rows(const struct proven_touch *t, uint64_t n, uint64_t parts)
 {
-	uint32_t n = r->touch ? r->proven.nsites : 0;
+	uint64_t rows = t->row_hi > t->row_lo ? t->row_hi - t->row_lo : 0;
+	uint64_t from = t->row_lo + rows * n / parts, to = t->row_lo + rows * (n + 1) / parts;
 
-	if (e)
-		cpu_workers_each(e, n, fn, r);
-	for (uint32_t i = 0; i < n && !e; i++)
-		fn(r, i);
+	if (to > from)
+		memset(&t->row[from], 0, (to - from) * sizeof(*t->row));
 }
 
-static void zero_site(void *arg, uint64_t site)
-{
-	const struct cpu_proven_run *r = arg;
-	struct proven_touch *t = &r->touch[site];
+struct zeroes {
+	const struct cpu_proven_run *r;
+	uint64_t parts;
+};
 
-	if (t->is_made) {
-		zero(&r->array[t->array], t);
-		proven_ways_zero(r, t);
-	}
+/* First the first part of each site, and so on: a worker gets about that part of all rows which it
+ * has noted (parts.c). */
+static void zero_part(void *arg, uint64_t item)
+{
+	const struct zeroes *z = arg;
+	const struct cpu_proven_run *r = z->r;
+	struct proven_touch *t = &r->touch[item % r->proven.nsites];
+	uint64_t part = item / r->proven.nsites;
+
+	if (!t->is_made)
+		return;
+	zero_rows(t, part, z->parts);
+	if (part)
+		return;
+	zero(&r->array[t->array], t);
+	proven_ways_zero(r, t);
+}
+
+static void zero_all(const struct cpu_proven_run *r, struct cpu_engine *e)
+{
+	struct zeroes z = {r, e ? e->nworkers : 1};
+	uint64_t n = r->touch ? r->proven.nsites * z.parts : 0;
+
+	if (e)
+		cpu_workers_each(e, n, zero_part, &z);
+	for (uint64_t i = 0; i < n && !e; i++)
+		zero_part(&z, i);
 }
 
 /* Most of it is to make the notes' memory zero again. */
@@ -181,7 +202,7 @@ void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e)
 		r->array[i].is_read_only = false;
 	for (uint32_t i = 0; i < r->ncounts; i++)
 		r->count[i].n = 0;
-	proven_each_site(r, e, zero_site);
+	zero_all(r, e);
 	for (uint32_t i = 0; i < n; i++) {
 		struct proven_touch *t = &r->touch[i];
 		const struct proven_array *a = &r->array[t->array];

@@ -229,12 +229,9 @@ typedef void proven_range_fn(void *arg, const struct proven_touch *t, uint64_t a
  * machine's. No worker notes anything meanwhile, and notes of warps have been settled. */
 void proven_each(struct proven_touch *t, const struct proven_array *a, proven_range_fn *fn,
 		 void *arg);
-/* Nothing has been accessed. e: here and below, its workers help (cpu_workers_each); NULL: they are
- * busy, or it isn't the thread that works. */
+/* Nothing has been accessed. e: its workers help (cpu_workers_each); NULL: they are busy, or it
+ * isn't the thread that works. */
 void proven_forget(struct cpu_proven_run *r, struct cpu_engine *e);
-/* Calls fn(r, i) for each site of the proof, for several at the same time. */
-typedef void proven_site_fn(void *r, uint64_t site);
-void proven_each_site(struct cpu_proven_run *r, struct cpu_engine *e, proven_site_fn *fn);
 /* proven_warps.c. From now on there are notes of warps, t->way, where these are worth it. */
 void proven_ways_make(const struct cpu_proven_run *r, struct proven_touch *t);
 /* The same as proven_note_chunk(), where the warp has accessed something before, or elements apart.
