@@ -66,10 +66,11 @@ static bool init_workers(struct cpu_engine *e)
 
 bool cpu_engine_init(struct cpu_machine *m)
 {
-	struct cpu_engine *e = calloc(1, sizeof(*e));
+	struct cpu_engine *e = aligned_alloc(_Alignof(struct cpu_engine), sizeof(*e));
 
 	if (!e)
 		return false;
+	memset(e, 0, sizeof(*e));
 	m->engine = e;
 	e->m = m;
 	e->sms = m->opt.sms ? m->opt.sms : CPU_SMS;

@@ -75,10 +75,7 @@ struct cpu_worker_priv {
 	 * as long turns are; 0: as ever. */
 	uint32_t ngroup;
 	uint64_t group_start;
-	/* The first unit of its group, or one before those that it may take next; is it known that
-	 * all before it have ended? */
-	_Atomic uint64_t at;
-	bool is_first;
+	bool is_first; /* is it known that all groups before its own have ended? */
 	/* order.c: its first unit, tickets that it has taken. */
 	uint64_t group;
 	uint32_t ntickets;
@@ -90,7 +87,8 @@ struct cpu_worker_priv {
 	pthread_mutex_t sleep_lock;
 	pthread_cond_t sleep;
 	bool is_asleep;
-	uint32_t first_round; /* the engine's when it was started */
+	uint32_t first_round;			 /* the engine's when it was started */
+	_Alignas(CPU_LINES) _Atomic uint64_t at; /* its group's first unit, or one before it */
 };
 
 void cpu_sched_push(struct cpu_worker *k, struct cpu_actor *a);
@@ -401,8 +399,6 @@ struct cpu_apart {
 	_Atomic bool is_open;	 /* the others have been called */
 	_Atomic uint64_t ticket; /* order.c: where on the host; 0: there has been none */
 	uint64_t first;		 /* units before it have ended as another grid */
-	_Atomic uint64_t next;	 /* unit of the next group, on several workers */
-	_Atomic uint64_t done;	 /* units of groups that have ended there */
 	/* The first worker's, before and after. */
 	uint64_t rng, hash, clock, rng_before, rng_after;
 	uint64_t units;			 /* of a group */
@@ -411,6 +407,9 @@ struct cpu_apart {
 	struct cpu_touches *touches;	 /* NULL: not needed yet */
 	struct cpu_deferreds *deferreds; /* likewise */
 	struct cpu_apart_count *counts;	 /* of workers, before */
+	/* Apart from what all look at: the next group's unit; units of groups that have ended. */
+	_Alignas(CPU_LINES) _Atomic uint64_t next;
+	_Alignas(CPU_LINES) _Atomic uint64_t done;
 };
 
 typedef void cpu_item_fn(void *arg, uint64_t i);
