@@ -134,11 +134,13 @@ static struct cpu_unit *unit_get(struct cpu_worker *k, struct cpu_grid *g)
 	struct cpu_engine *e = k->m->engine;
 	struct cpu_unit **idle = idles(k, g), *u = *idle;
 
+	if (!u)
+		u = cpu_spare_take(k, g);
 	if (u) {
 		*idle = u->next;
 		return u;
 	}
-	if ((u = cpu_spare_take(e, g)) || (u = unit_new(g)))
+	if ((u = unit_new(g)) != NULL)
 		return u;
 	cpu_spares_clear(e, NULL);
 	return unit_new(g);

@@ -266,11 +266,13 @@ struct cpu_unit {
 };
 
 /* Units of an ended grid, for the next launch of that kernel with such blocks. */
+#define CPU_SPARE_LISTS 16
 struct cpu_spare {
 	struct cpu_func *func;
 	uint32_t nthreads, size, shared;
-	struct cpu_unit *units; /* NULL: the place is free */
-	uint64_t bytes, used;	/* the last grid */
+	struct cpu_unit *units[CPU_SPARE_LISTS]; /* by the worker that had them */
+	uint32_t n;				 /* units; 0: the place is free */
+	uint64_t bytes, used;			 /* the last grid */
 };
 #define CPU_SPARES	8
 #define CPU_SPARE_BYTES (256ull << 20)
@@ -329,10 +331,10 @@ void cpu_block_end(struct cpu_unit *u);
 /* A list of them. */
 void cpu_units_free(struct cpu_unit *u);
 
-/* spare.c: keeps the units of a grid that has ended as it should; one for a grid that starts, or
- * NULL; frees those of a module (NULL: all). */
+/* spare.c: keeps the units of a grid that has ended as it should; some for a grid that starts, of
+ * those that the worker had if there are any, or NULL; frees those of a module (NULL: all). */
 void cpu_spare_put(struct cpu_engine *e, const struct cpu_grid *g, struct cpu_unit *units);
-struct cpu_unit *cpu_spare_take(struct cpu_engine *e, struct cpu_grid *g);
+struct cpu_unit *cpu_spare_take(struct cpu_worker *k, struct cpu_grid *g);
 void cpu_spares_clear(struct cpu_engine *e, const struct cpu_module *mod);
 
 /* ---- operations (op.c, engine.c) --------------------------------------------------------- */
