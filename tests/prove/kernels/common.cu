@@ -136,7 +136,7 @@ __global__ void pointer_chosen(int **table, const int *in)
 	__syncthreads();
 	p[t] = g;
 }
-// prove: pointer_chosen_overlap potential racy --block-dim=256 --grid-dim=1
+// prove: pointer_chosen_overlap true --block-dim=256 --grid-dim=1
 __global__ void pointer_chosen_overlap(int **table, const int *in)
 {
 	__shared__ int *p;

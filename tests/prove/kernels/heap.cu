@@ -171,7 +171,7 @@ __global__ void pushed_and_read(small_stack **s, int *out)
 		(*s)->push(b);
 	out[g] = (*s)->at(0);
 }
-// prove: pushed_and_moved potential racy --block-dim=256 --grid-dim=8
+// prove: pushed_and_moved true --block-dim=256 --grid-dim=8
 __global__ void pushed_and_moved(small_stack **s)
 {
 	if (t == 0)
