@@ -14,7 +14,7 @@ mutant differs); and kernels of which the corpus says that they race are judged 
     stride    one factor of an index, or one step of a loop, is halved
     written   a kernel that races as it is
 
-Each is judged with the label's dimensions. One that has alarms and isn't truly racy is asked about
+Each is judged with the label's dimensions, at all levels. One that has alarms and isn't truly racy is asked about
 with --confirm, which runs the alarm's launch under the oracle; one that is proven is run by the oracle
 in the label's launch, with arrays of zeros and of ramps. A mutant that is proven and races there, with
 a trap where it leaves a shared array (which the contract excludes), fails the test; one that is
@@ -143,6 +143,7 @@ def compile_all(path, wanted, tmp, nvcc, root):
     labels, pins = labels_of(text)
     made = []
     for name, verdict, options in labels:
+        options = [o for o in options if not o.startswith('--level=')] # the oracle asks about all
         if verdict == 'race-free' and wanted.search(name):
             made += [(name, kind, turn, s, options)
                      for kind, turn, s in mutants_of(text, name, pins.get(name, ''))]
