@@ -482,6 +482,8 @@ const struct ex *prove_ex_bin(struct ex_pool *p, enum ex_op op, const struct ex 
 		r = simplify_bool(p, op, a, b);
 	if (!r && b->op == EX_CONST)
 		r = simplify_const(p, op, a, b);
+	if (!r && op == EX_SUB)
+		r = prove_ex_rest(p, a, b);
 	/* a factor that integers and strides know */
 	if (!r && op == EX_SHL && a->op != EX_CONST)
 		r = prove_ex_bin(p, EX_MUL, a, prove_ex_bin(p, EX_SHL, prove_ex_const(p, w, 1), b));
@@ -518,6 +520,8 @@ const struct ex *prove_ex_ite(struct ex_pool *p, const struct ex *c, const struc
 		return a->imm ? prove_ex_or(p, c, b) : prove_ex_and(p, prove_ex_not(p, c), b);
 	if (b->w == 1 && b->op == EX_CONST)
 		return b->imm ? prove_ex_or(p, prove_ex_not(p, c), a) : prove_ex_and(p, c, a);
+	if (prove_ex_is_bypass(p, c, a, b))
+		return b;
 	const struct ex *args[3] = {c, a, b};
 	return node(p, EX_ITE, a->w, 0, 3, args);
 }
@@ -539,20 +543,4 @@ const struct ex *prove_ex_ind(struct ex_pool *p, enum prove_ex_ind kind, const s
 			p, EX_ADD, init,
 			prove_ex_bin(p, EX_MUL, step, prove_ex_const(p, step->w, ctr->imm)));
 	return node(p, EX_IND, init->w, kind, 3, args);
-}
-
-unsigned prove_ex_position(const struct ex_pool *p, const struct ex *v)
-{
-	if (v->op != EX_ADD || v->w != 32)
-		return 3;
-	for (unsigned i = 0; i < 4; i++) {
-		const struct ex *t = v->a[i & 1], *m = v->a[!(i & 1)];
-		if (t->op != EX_SPEC || t->imm > EX_TID_Z || m->op != EX_MUL)
-			continue;
-		unsigned d = (unsigned)t->imm;
-		if (prove_ex_is_spec(m->a[i >> 1], EX_CTAID_X + d) &&
-		    prove_ex_is_block_dim(p, m->a[!(i >> 1)], d))
-			return d;
-	}
-	return 3;
 }

@@ -169,7 +169,7 @@ static inline bool prove_ex_is_block_dim(const struct ex_pool *p, const struct e
 	       (fixed && v->op == EX_CONST && v->imm == fixed);
 }
 
-/* blockIdx.d * blockDim.d + threadIdx.d: which d, or 3. */
+/* forms.c: blockIdx.d * blockDim.d + threadIdx.d: which d, or 3. */
 unsigned prove_ex_position(const struct ex_pool *p, const struct ex *v);
 
 const struct ex *prove_ex_const(struct ex_pool *p, unsigned w, uint64_t v);
@@ -202,6 +202,11 @@ const struct ex *prove_ex_or(struct ex_pool *p, const struct ex *a, const struct
 /* v with `from` replaced by `to`, everywhere. */
 const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
 				  const struct ex *to);
+/* forms.c: a - b as a remainder, or NULL. Is c ? a : b the quotient or the remainder b, which a is
+ * where c holds? */
+const struct ex *prove_ex_rest(struct ex_pool *p, const struct ex *a, const struct ex *b);
+bool prove_ex_is_bypass(struct ex_pool *p, const struct ex *c, const struct ex *a,
+			const struct ex *b);
 bool prove_ex_contains(const struct ex *v, const struct ex *part);
 /* Is it surely a negative number as a step: a constant, or 0 - x with x below half the range? */
 bool prove_ex_is_down(const struct ex *step);
