@@ -120,6 +120,20 @@ static void add_digit(struct digit_sum *s, const struct ex *v, int64_t times, in
 	add_term(s, v, times, d, m);
 }
 
+/* start + step * counter in a loop whose last iteration is known. */
+static bool add_counted(struct digit_sum *s, const struct ex *v, int64_t times, bool is_top)
+{
+	struct span n = digits_span(s->c, s->facts, v->a[2], 0);
+	int64_t k;
+
+	if (v->a[1]->op != EX_CONST || n.lo < 0 || n.hi >= LIMIT ||
+	    (!is_top && !digits_is_known(s->c, s->facts, v)) ||
+	    __builtin_mul_overflow(times, prove_ex_signed(v->a[1]->imm, v->a[1]->w), &k))
+		return false;
+	add_within(s, v->a[2], k, 1, 0, n);
+	return true;
+}
+
 /* start + step * counter, which doesn't wrap: the counter is bounded by what the value may be. */
 static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times)
 {
@@ -195,9 +209,14 @@ static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		take_apart(s, v->a[0], times, is_top, depth + 1);
 		return;
 	case EX_IND:
-		if (s->keeps_loops || !add_induction(s, v, times))
+		if (s->keeps_loops)
 			break;
-		take_apart(s, v->a[0], times, false, depth + 1);
+		if (add_counted(s, v, times, is_top))
+			take_apart(s, v->a[0], times, is_top, depth + 1);
+		else if (add_induction(s, v, times))
+			take_apart(s, v->a[0], times, false, depth + 1);
+		else
+			break;
 		return;
 	case EX_UDIV:
 	case EX_SDIV:

@@ -8,12 +8,40 @@ unsigned digits_position(const struct check *c, const struct ex *v)
 	return c->o->all_launches ? DIMS : prove_ex_position(c->pool, v);
 }
 
+/* start + step * counter, by the last iteration; where it might wrap: any. */
+static struct span span_of_steps(const struct check *c, const struct facts *f, const struct ex *v,
+				 unsigned depth)
+{
+	struct span any = digits_whole(v->w), x, n;
+	int64_t way;
+
+	if (v->a[1]->op != EX_CONST)
+		return any;
+	x = digits_span(c, f, v->a[0], depth + 1);
+	n = digits_span(c, f, v->a[2], depth + 1);
+	if (n.lo < 0 ||
+	    __builtin_mul_overflow(n.hi, prove_ex_signed(v->a[1]->imm, v->a[1]->w), &way) ||
+	    way > LIMIT || way < -LIMIT)
+		return any;
+	x = (struct span){x.lo + (way < 0 ? way : 0), x.hi + (way > 0 ? way : 0)};
+	return digits_is_inside(x, any) ? x : any;
+}
+
+bool digits_is_known(const struct check *c, const struct facts *f, const struct ex *v)
+{
+	struct span x = span_of_steps(c, f, v, 0), any = digits_whole(v->w);
+
+	return x.lo > any.lo || x.hi < any.hi;
+}
+
 /* The bounds of a sum or product by those of its parts; where it might wrap: any. */
 static struct span span_of_parts(const struct check *c, const struct facts *f, const struct ex *v,
 				 unsigned depth)
 {
 	struct span any = digits_whole(v->w), x, y, r = any;
 
+	if (v->op == EX_IND)
+		return span_of_steps(c, f, v, depth);
 	if (v->n != 2 && v->op != EX_SEXT && v->op != EX_ZEXT && v->op != EX_TRUNC)
 		return any;
 	x = digits_span(c, f, v->a[0], depth + 1);

@@ -54,6 +54,8 @@ bool digits_are_in_step(const struct ex *x, const struct ex *y, int64_t *gap);
 /* The bounds of a value, by what is known of it and of its parts. */
 struct span digits_span(const struct check *c, const struct facts *f, const struct ex *v,
 			unsigned depth);
+/* Of start + step * counter: doesn't it wrap, by the loop's last iteration? */
+bool digits_is_known(const struct check *c, const struct facts *f, const struct ex *v);
 /* What a conjunction (is_not: the opposite of g) says of single values: x < y, x >= y, by the other
  * side's bounds. */
 void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bool is_not,

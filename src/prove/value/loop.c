@@ -33,7 +33,7 @@
 #define TURNS_BEFORE_GUESS 2
 #define MAX_TRIPS	   64
 #define MAX_STOP_FAILURES  3
-#define MAX_TRIP_CHANGES   3 /* what ends it may not have settled */
+#define MAX_TRIP_CHANGES   7 /* what ends it may not have settled */
 
 static bool is_byte(const struct ev *e, uint32_t cell)
 {
@@ -558,6 +558,17 @@ static uint8_t trips_of(struct ev *e, uint32_t loop)
 	return 0;
 }
 
+/* What the loops around carry may be inductions, now that this one ends for a number. */
+static void try_again(struct ev *e, uint32_t loop)
+{
+	for (uint32_t l = e->ir->loops[loop].parent; l != IR_NONE; l = e->ir->loops[l].parent)
+		for (uint32_t i = 0; i < e->ncells; i++) {
+			struct ev_phi *p = prove_ev_phi_of(e, l, i);
+			if (p)
+				p->is_failed = false;
+		}
+}
+
 void prove_ev_count_trips(struct ev *e, uint32_t loop)
 {
 	struct ev_loop *l = &e->loops[loop];
@@ -568,6 +579,8 @@ void prove_ev_count_trips(struct ev *e, uint32_t loop)
 	l->trips = trips;
 	l->changes++;
 	e->is_changed = true;
+	if (trips)
+		try_again(e, loop);
 }
 
 void prove_ev_bound_counter(struct ev *e, uint32_t loop)
