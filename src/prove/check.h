@@ -25,8 +25,9 @@
  */
 struct check_pair {
 	const struct ev_access *a, *b;
-	bool is_unfenced; /* a write and a copy without a fence of proxies: nothing orders them */
-	bool is_forced;	  /* no offsets to compare */
+	/* Nothing orders them: a write and a copy without a fence of proxies, or surfaces. */
+	bool in_any_order;
+	bool is_forced; /* no offsets to compare */
 	/* The pointers were read from these places (ev_root), or NULL: it is one array where the
 	 * places are one. are_slots_apart: and only there. */
 	const struct ex *slot[2];
@@ -165,10 +166,16 @@ static inline bool check_limit(struct smt_query *q, enum check_patience how, uin
 	q->work_ms = (unsigned)(left < most ? left : most);
 	return left > 0;
 }
+static inline bool check_is_of_surface(const struct check *c)
+{
+	return c->pair.a->mem->is_surface && c->pair.b->mem->is_surface;
+}
+
 /* Is the pair proven, at all levels and in all ways? Alarms are raised unless c->trial.is_on. */
 bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
-/* Raises an alarm where a write and a copy after it, that lack a fence of proxies, may meet. */
-void prove_unfenced_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+/* ... at these levels (enum race_level), whatever orders the two? */
+bool prove_pair_in_any_order(struct check *c, const struct ev_access *a, const struct ev_access *b,
+			     const bool *level);
 /* An alarm that nothing replays concerns all: no access of the kernel counts as proven. */
 void prove_nothing_is_proven(struct check *c);
 

@@ -99,10 +99,11 @@ enum ir_rmw { IR_RMW_OTHER, IR_RMW_ADD, IR_RMW_INC, IR_RMW_EXCH, IR_RMW_CAS };
 enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
 
 struct ir_access {
-	uint8_t kind;			   /* enum race_op_kind */
-	uint8_t rmw;			   /* enum ir_rmw */
-	uint8_t space;			   /* enum ir_space */
-	uint8_t strength, scope;	   /* enum race_strength, race_scope */
+	uint8_t kind;		 /* enum race_op_kind */
+	uint8_t rmw;		 /* enum ir_rmw */
+	uint8_t space;		 /* enum ir_space */
+	uint8_t strength, scope; /* enum race_strength, race_scope */
+	bool is_surface;
 	bool is_volatile, is_nc, is_async; /* async: until an IR_WAIT for it */
 	bool is_bulk; /* ... or until a phase of an mbarrier is over (IR_MBAR_COPY, ARRIVE_ASYNC) */
 	uint8_t group; /* async: enum ir_group, COPY, BULK or PRODUCT */

@@ -212,9 +212,11 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
-	if (c->pair.is_forced || c->pair.is_unfenced) {
+	if (c->pair.is_forced || c->pair.in_any_order) {
 		met->why = c->pair.is_forced ? "the two addresses can't be compared"
-					     : "no fence.proxy.async is seen between the two";
+			   : check_is_of_surface(c)
+				   ? "it may come after the store"
+				   : "no fence.proxy.async is seen between the two";
 		return REPLAY_UNSURE;
 	}
 	open_replay(c, &p);
@@ -276,7 +278,7 @@ static bool settle_by_trying(struct check *c, const uint8_t *counters, bool is_e
 		c->trial.is_refuted = c->pair.has_failed = true;
 		return true;
 	}
-	if (c->level.is_tried || c->pair.is_forced || c->pair.is_unfenced || c->o->is_same_value ||
+	if (c->level.is_tried || c->pair.is_forced || c->pair.in_any_order || c->o->is_same_value ||
 	    !(is_eager ? c->effort.eager_left : c->effort.steps_left))
 		return false;
 	open_replay(c, &p);
@@ -507,10 +509,7 @@ static struct race_op op_of(const struct ev_access *a, uint32_t actor, uint32_t 
 	return op;
 }
 
-/*
- * A load through the non-coherent path, and a write. Its data must be read-only for the duration of
- * the kernel (PTX ISA, ld.global.nc), so that nothing orders the two; the same thread counts, too.
- */
+/* A load through the non-coherent path, and a write: nothing orders them, nor those of a thread. */
 static bool is_nc_pair(const struct check *c)
 {
 	const struct ir_access *a = c->pair.a->mem, *b = c->pair.b->mem;
@@ -531,8 +530,8 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 
 	c->level = (struct check_level){.apart = level, .warp = warp, .cls = RACE_CLASS_RACE};
 	c->level.is_partial = race_is_morally_strong(&x, &y);
-	c->level.in_any_order = is_nc_pair(c) || c->pair.is_unfenced;
-	if (is_nc_pair(c))
+	c->level.in_any_order = is_nc_pair(c) || c->pair.in_any_order;
+	if (is_nc_pair(c) || (c->pair.in_any_order && check_is_of_surface(c)))
 		c->level.cls = RACE_CLASS_READ_ONLY;
 	if (x.is_volatile && y.is_volatile) {
 		c->level.cls = RACE_CLASS_VOLATILE;
@@ -611,13 +610,14 @@ bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_
 	return !c->pair.has_failed;
 }
 
-void prove_unfenced_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
+bool prove_pair_in_any_order(struct check *c, const struct ev_access *a, const struct ev_access *b,
+			     const bool *level)
 {
-	c->pair = (struct check_pair){.a = a, .b = b, .is_unfenced = true};
-	if (prove_quick_may_alias(c))
-		check_level(c, RACE_LEVEL_BLOCK, SMT_ANY_WARP);
-	if (!c->pair.has_failed && prove_quick_may_alias(c))
-		check_level(c, RACE_LEVEL_THREAD, SMT_ANY_WARP);
+	c->pair = (struct check_pair){.a = a, .b = b, .in_any_order = true};
+	for (int l = RACE_LEVEL_GRID; l >= RACE_LEVEL_THREAD; l--)
+		if (level[l] && !c->pair.has_failed && prove_quick_may_alias(c))
+			check_level(c, (enum race_level)l, SMT_ANY_WARP);
+	return !c->pair.has_failed;
 }
 
 /* Both orders count where the two are different instructions: which thread does which. */

@@ -235,10 +235,10 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 				a->stands_for == 1 ? "pair of accesses is ordered"
 						   : "pairs of accesses are ordered");
 	if (a->cls == RACE_CLASS_READ_ONLY)
-		base_buf_puts(out,
-			      "    a read-only load (__ldg, ld.global.nc) needs memory that the "
-			      "launch doesn't write: no barrier or fence makes it right, an "
-			      "ordinary load would be ordered as usual\n");
+		base_buf_puts(out, "    a read-only load (__ldg, ld.global.nc, of a surface) needs "
+				   "memory that the "
+				   "launch doesn't write: no barrier or fence makes it right, an "
+				   "ordinary load would be ordered as usual\n");
 	if (a->is_exited)
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");

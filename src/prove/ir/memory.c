@@ -487,6 +487,7 @@ static bool lower_surface(struct ir_frame *fr, const struct ptx_stmt *s)
 	a->kind = is_load ? RACE_OP_READ : RACE_OP_WRITE;
 	a->space = IR_GLOBAL;
 	a->bytes = (uint16_t)bytes;
+	a->is_surface = true;
 	struct ir_step *st =
 		prove_ir_push(fr, IR_ACCESS, is_load ? prove_ir_new_reg(fr->ir, 64) : IR_NONE);
 	st->mem = a;

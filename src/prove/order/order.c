@@ -66,6 +66,17 @@ bool order_is_kept(struct check *c)
 	       (o->locks && locks_order(c, o->locks));
 }
 
+bool order_has_any(const struct check *c)
+{
+	const struct order *o = c->order;
+
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		if (c->e->accesses.v[i].mem->strength != RACE_WEAK ||
+		    c->e->accesses.v[i].mem->is_volatile)
+			return true;
+	return o->named || o->paired || o->mbarriers;
+}
+
 void order_hold(struct check *c)
 {
 	if (!c->order || c->pair.a->is_late || c->pair.b->is_late)
@@ -83,6 +94,7 @@ void order_check_copies(struct check *c)
 	mbarriers_own_copies(c, c->order->mbarriers);
 	mbarriers_set_up(c);
 	proxies_check(c);
+	surfaces_check(c);
 }
 
 bool order_assume_zero(struct check *c, const struct ev_access *a, bool counts)

@@ -5,8 +5,9 @@
  * sections, claims.c places that one thread has, leaders.c those that lanes share out, draws.c
  * those that a block draws together, named.c numbered barriers of some warps, paired.c two of these
  * in loops, mbarriers.c mbarriers and the copies that complete on them, proxies.c fences of
- * proxies. They share the questions of ask.c: does one thing surely come before another, in the
- * thread or by the block's barriers?
+ * proxies, surfaces.c what no order helps. They share the
+ * questions of ask.c: does one thing surely come before another, in the thread or by the block's
+ * barriers?
  */
 #ifndef COLLIDER_PROVE_ORDER_ORDER_H
 #define COLLIDER_PROVE_ORDER_ORDER_H
@@ -144,6 +145,10 @@ bool mbarriers_order(struct check *c, const struct mbarriers *m);
 void mbarriers_own_copies(struct check *c, const struct mbarriers *m);
 /* What ordinary accesses write reaches a bulk copy over fences of proxies, or that is a problem. */
 void proxies_check(struct check *c);
+/* Surfaces that are read after the launch has written them, whatever orders the two. */
+void surfaces_check(struct check *c);
+/* Is there something that may order two accesses, beside barriers of all threads? */
+bool order_has_any(const struct check *c);
 /* Has each way from a write a fence of proxies, before anything hands the write on? */
 bool proxies_are_fenced(struct check *c, const struct ev_access *write);
 /* An mbarrier that is set up while another thread uses it is a problem, where no alarm is. */

@@ -151,11 +151,13 @@ static bool is_kept(struct check *c, const struct ev_access *write, const struct
 static bool raise_alarm(struct check *c, const struct ev_access *write,
 			const struct ev_access *copy)
 {
+	static const bool level[RACE_LEVEL_GRID + 1] = {
+		[RACE_LEVEL_THREAD] = true, [RACE_LEVEL_BLOCK] = true};
 	size_t alarms = c->k->alarms.n;
 
 	if (c->trial.is_on)
 		return false;
-	prove_unfenced_pair(c, write, copy);
+	prove_pair_in_any_order(c, write, copy, level);
 	if (c->k->alarms.n == alarms)
 		return false;
 	prove_nothing_is_proven(c);
