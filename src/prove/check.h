@@ -134,6 +134,7 @@ struct check {
 	bool has_lanes;	     /* prove_meet_has_lanes */
 	bool *is_open;	     /* by access: some pair with it isn't proven */
 	bool is_set_up_open; /* an alarm says that an mbarrier may be used before it is set up */
+	bool has_unordered;  /* ... that pairs which nothing orders aren't apart */
 	bool is_full;	     /* alarms of some pairs were left out, as too many */
 	bool *is_unstable;   /* ... as benign.c found before; NULL: that isn't known */
 	struct order *order; /* order.c; NULL: not looked for yet */

@@ -57,7 +57,7 @@ void check_lockstep(struct check *c)
 	struct lockstep x = {.c = c};
 	uint64_t now = prove_now_ms(), end = c->deadline;
 
-	if (own.is_lockstep || !c->k->alarms.n)
+	if (own.is_lockstep || !c->k->alarms.n || c->has_unordered)
 		return;
 	x.is_needed = BASE_NEWN(c->arena, bool, c->k->alarms.n);
 	x.is_asked = BASE_NEWN(c->arena, bool, c->k->alarms.n);

@@ -617,6 +617,7 @@ bool prove_pair_in_any_order(struct check *c, const struct ev_access *a, const s
 	for (int l = RACE_LEVEL_GRID; l >= RACE_LEVEL_THREAD; l--)
 		if (level[l] && !c->pair.has_failed && prove_quick_may_alias(c))
 			check_level(c, (enum race_level)l, SMT_ANY_WARP);
+	c->has_unordered |= c->pair.has_failed;
 	return !c->pair.has_failed;
 }
 

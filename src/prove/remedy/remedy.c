@@ -21,7 +21,7 @@
 /* Was all analysed but for pairs that took too long? Are there such? */
 static bool is_analysed(const struct check *c, bool *has_late)
 {
-	if (c->is_set_up_open)
+	if (c->is_set_up_open || c->has_unordered)
 		return false;
 	for (size_t i = 0; i < c->k->problems.n; i++) {
 		const struct race_problem *p = &c->k->problems.v[i];
