@@ -238,6 +238,9 @@ bool ranks_are_apart(struct check *c);
 /* meet.c: is the counter, to which this atomic operation of the kernel adds, one for all threads of
  * the level, that nothing else writes to? By the contract it doesn't come around. */
 bool meet_has_own_counter(struct check *c, const struct ir_access *mem);
+/* Do so many threads surely add the constant step of t to `at` that the counter comes around to a
+ * number that it gave, or over what it is to stay below? Then no launch keeps to the contract. */
+bool meet_overflows(struct check *c, const struct ev_access *at, const struct ev_assume *t);
 /* In the open query: where `guard` holds v, which comes from such a counter, is below 2^48, if it
  * has 64 bits, and `step` doesn't look as if two numbers were in one word. */
 void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,

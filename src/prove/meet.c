@@ -208,10 +208,40 @@ static const struct ev_access *own_counter(const struct check *c, const struct i
 	return at;
 }
 
+/* Of 64 bits, and `step` doesn't look as if two numbers were in one word? */
+static bool is_modest(const struct ex *v, const struct ex *step)
+{
+	return v->w == 64 && (step->op != EX_CONST || step->imm <= UINT32_MAX);
+}
+
+bool meet_overflows(struct check *c, const struct ev_access *at, const struct ev_assume *t)
+{
+	const struct ex *is_done = at->guard, *first = prove_ex_const(c->pool, 64, 0);
+	const uint32_t *dim = c->pool->launch.dim;
+	uint64_t threads = 1;
+
+	if (!t->value || !t->step || t->step->op != EX_CONST || !t->step->imm)
+		return false;
+	for (uint32_t l = c->e->ir->blocks.v[at->block].loop; l != IR_NONE;
+	     l = c->e->ir->loops[l].parent)
+		is_done = prove_ex_replace(c->pool, is_done, c->e->loops[l].ctr, first);
+	if (is_done->op != EX_CONST || !(is_done->imm & 1))
+		return false;
+	for (unsigned d = 0; d < (at->is_shared ? 3 : 6); d++)
+		threads *= dim[d] ? dim[d] : 1;
+	uint64_t most = is_modest(t->value, t->step) ? MODEST : prove_ex_mask(t->value->w);
+	return threads - 1 > most / t->step->imm;
+}
+
 bool meet_has_own_counter(struct check *c, const struct ir_access *mem)
 {
-	if (c->e->may_wrap || !own_counter(c, mem))
+	const struct ev_access *at = c->e->may_wrap ? NULL : own_counter(c, mem);
+
+	if (!at)
 		return false;
+	for (size_t i = 0; i < c->e->tickets.n; i++)
+		if (c->e->tickets.v[i].mem == mem && meet_overflows(c, at, &c->e->tickets.v[i]))
+			return false;
 	c->assumed.has_counts = true;
 	return true;
 }
@@ -228,7 +258,7 @@ static bool is_distinct(const struct check *c, const struct ev_assume *t)
 void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,
 		      const struct ex *step)
 {
-	if (v->w < 64 || (step->op == EX_CONST && step->imm > UINT32_MAX)) /* two in one word */
+	if (!is_modest(v, step))
 		return;
 	const struct ex *end = prove_ex_const(c->pool, 64, MODEST);
 	const struct ex *is = prove_ex_or(c->pool, prove_ex_not(c->pool, guard),

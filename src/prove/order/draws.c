@@ -459,7 +459,8 @@ static void look_at_round(struct look *k, const struct ev_assume *t)
 		return;
 	struct draw d = {.kind = DRAW_ROUND, .guard = t->guard, .count = t->step, .loop = loop};
 	d.first = d.leaf = t->value;
-	add(k, &d);
+	if (!meet_overflows(c, draw, t))
+		add(k, &d);
 }
 
 /* Where more than 1 is added at once: so many numbers from the answer on are the thread's own. */

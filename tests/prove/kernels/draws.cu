@@ -507,3 +507,40 @@ __global__ void in_a_round_no_sync(ARGS)
 		out[g] += q[t];
 	}
 }
+
+// More is added than the counter holds, in each launch: no proof rests on that it doesn't come around.
+// prove: around potential racy --block-dim=512 --grid-dim=2
+__global__ void around(ARGS) { out[(unsigned)atomicAdd(count, 1 << 24) >> 24] = t; }
+// prove: not_around race-free --block-dim=128 --grid-dim=2
+__global__ void not_around(ARGS) { out[(unsigned)atomicAdd(count, 1 << 24) >> 24] = t; }
+// prove: around_in_rounds potential racy --block-dim=64 --grid-dim=2
+__global__ void around_in_rounds(ARGS)
+{
+	for (int i = 0; i < 4; i++)
+		out[(unsigned)atomicAdd(count, 1 << 27) >> 27] = t;
+}
+// prove: around_in_block potential racy --block-dim=512 --grid-dim=1
+__global__ void around_in_block(ARGS)
+{
+	__shared__ int c;
+	if (FIRST)
+		c = 0;
+	__syncthreads();
+	out[(unsigned)atomicAdd(&c, 1 << 24) >> 24] = t;
+}
+// prove: not_around_in_block race-free --block-dim=256 --grid-dim=1
+__global__ void not_around_in_block(ARGS)
+{
+	__shared__ int c;
+	if (FIRST)
+		c = 0;
+	__syncthreads();
+	out[(unsigned)atomicAdd(&c, 1 << 24) >> 24] = t;
+}
+// prove: around_by_many potential racy --block-dim=64 --grid-dim=2
+__global__ void around_by_many(ARGS)
+{
+	int at = atomicAdd(count, 1 << 26);
+	for (int i = 0; i < 32; i++)
+		out[at + i] = t;
+}
