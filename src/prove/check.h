@@ -291,6 +291,8 @@ bool products_are_over(struct check *c, const uint8_t *counters);
 /* What no pair says of bulk copies and mbarriers: a thread's own accesses, inits. After the
  * pairs. */
 void order_check_copies(struct check *c);
+/* Reports what the code assumes of atomics' answers and no two threads can be given. */
+void order_check_assumed(struct check *c);
 /* extents.c: which accesses a launch may leave unchecked, and whether those to shared memory stay
  * within their variables. After all pairs. */
 void extents_find(struct check *c);

@@ -408,6 +408,7 @@ static void check_kernel(struct check *c)
 		c->has_lanes = prove_meet_has_lanes(c);
 		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
 		order_find(c);
+		order_check_assumed(c);
 		benign_find_unstable(c);
 		prove_meet_own_copies(c);
 		size_t problems = c->k->problems.n;

@@ -66,6 +66,15 @@ bool order_is_kept(struct check *c)
 	       (o->locks && locks_order(c, o->locks));
 }
 
+void order_check_assumed(struct check *c)
+{
+	struct check_assumed was = c->assumed;
+
+	if (!answers_are_possible(c))
+		prove_nothing_is_proven(c);
+	c->assumed = was;
+}
+
 bool order_has_any(const struct check *c)
 {
 	const struct order *o = c->order;

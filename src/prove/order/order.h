@@ -5,7 +5,7 @@
  * sections, claims.c places that one thread has, leaders.c those that lanes share out, draws.c
  * those that a block draws together, named.c numbered barriers of some warps, paired.c two of these
  * in loops, mbarriers.c mbarriers and the copies that complete on them, proxies.c fences of
- * proxies, surfaces.c what no order helps. They share the
+ * proxies, surfaces.c what no order helps, answers.c what is assumed of counters. They share the
  * questions of ask.c: does one thing surely come before another, in the thread or by the block's
  * barriers?
  */
@@ -145,6 +145,8 @@ bool mbarriers_order(struct check *c, const struct mbarriers *m);
 void mbarriers_own_copies(struct check *c, const struct mbarriers *m);
 /* What ordinary accesses write reaches a bulk copy over fences of proxies, or that is a problem. */
 void proxies_check(struct check *c);
+/* Reports assumptions that the answers of atomics deny where two threads come there. */
+bool answers_are_possible(struct check *c);
 /* Surfaces that are read after the launch has written them, whatever orders the two. */
 void surfaces_check(struct check *c);
 /* Is there something that may order two accesses, beside barriers of all threads? */

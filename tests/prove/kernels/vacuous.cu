@@ -248,3 +248,48 @@ __global__ void apart_in_the_grid(float *y)
 	collider_apart(i, 4);
 	y[i] = y[i + 3] = 1.0f;
 }
+
+// No two threads are given one number: an assumption that names it holds in no launch that has two there.
+// prove: first_number vacuous --block-dim=64 --grid-dim=2
+__global__ void first_number(int *count, int *y)
+{
+	int at = atomicAdd(count, 1);
+	__requires(at == 0);
+	y[0] = 1;
+}
+
+// prove: first_number_of_blocks vacuous --block-dim=64 --grid-dim=2
+__global__ void first_number_of_blocks(int *count, int *y)
+{
+	if (threadIdx.x == 0) {
+		int at = atomicAdd(count, 1);
+		__requires(at == 0);
+		y[0] = 1;
+	}
+}
+
+// prove: first_number_of_one race-free --block-dim=64 --grid-dim=2
+__global__ void first_number_of_one(int *count, int *y)
+{
+	if (threadIdx.x == 0 && blockIdx.x == 0) {
+		int at = atomicAdd(count, 1);
+		__requires(at == 0);
+		y[0] = 1;
+	}
+}
+
+// prove: number_below race-free --block-dim=64 --grid-dim=2
+__global__ void number_below(int *count, int *y, int n)
+{
+	int at = atomicAdd(count, 1);
+	__requires(at >= 0 && at < n);
+	y[at] = 1;
+}
+
+// prove: all_take_it vacuous --block-dim=64 --grid-dim=2
+__global__ void all_take_it(int *owner, int *y)
+{
+	int was = atomicCAS(owner, 0, 1);
+	__requires(was == 0);
+	y[0] = 1;
+}
