@@ -36,6 +36,7 @@ struct check_pair {
 	bool is_of_block;      /* the pointer is one in each block, where places are compared */
 	bool is_split_cluster; /* GRID: of different clusters only; CLUSTER: of one */
 	bool has_failed;       /* it isn't proven */
+	bool needs_more;       /* CHECK_BRIEF_LOOK: the solver had too little time */
 };
 
 struct check_level {
@@ -111,6 +112,10 @@ struct check_race {
 	const struct smt_model *m;
 };
 
+/* How much is asked about a pair (looks.c): arithmetic alone; the solver for a moment, or as long
+ * as it has time. */
+enum check_look { CHECK_LONG_LOOK, CHECK_BRIEF_LOOK, CHECK_FIRST_LOOK };
+
 struct kernel_task;
 struct contract;
 
@@ -142,6 +147,7 @@ struct check {
 	struct check_assumed assumed;
 	struct check_effort effort;
 	struct check_trial trial;
+	enum check_look look;
 	struct check_race race[CHECK_RACES]; /* the latest ones */
 	unsigned nraces;		     /* in all */
 	struct check_pair pair;
@@ -172,6 +178,8 @@ static inline bool check_is_of_surface(const struct check *c)
 	return c->pair.a->mem->is_surface && c->pair.b->mem->is_surface;
 }
 
+/* May the two conflict at all: does one write? */
+bool prove_may_conflict(const struct ev_access *a, const struct ev_access *b);
 /* Is the pair proven, at all levels and in all ways? Alarms are raised unless c->trial.is_on. */
 bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
 /* ... at these levels (enum race_level), whatever orders the two? */
@@ -335,7 +343,7 @@ void prove_hold_both(struct check *c, uint32_t a, uint32_t b);
 const struct ex *prove_is_inside(struct check *c, const struct ev_access *x);
 /* By the contract it is. */
 void prove_hold_inside(struct check *c, const struct ev_access *x, unsigned t);
-/* All pairs; c->is_open says which accesses aren't proven. */
+/* looks.c: all pairs; c->is_open says which accesses aren't proven. */
 void prove_all_pairs(struct check *c);
 /* lockstep.c: alarms that are none if the lanes of a warp execute in step become one. */
 void check_lockstep(struct check *c);

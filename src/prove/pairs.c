@@ -1,5 +1,5 @@
 /*
- * pairs.c - every two accesses of a kernel, asked about (prove.h).
+ * pairs.c - two accesses of a kernel, asked about (prove.h).
  *
  * Two accesses conflict when they may touch a common byte and one writes. For two threads of one
  * CTA each way to be in the same phase is a query (phase.c); where barriers of warps are used,
@@ -82,6 +82,7 @@ enum question {
 
 #define MAX_GIVE_UPS 4
 #define EQUAL_MS     100 /* a linear question takes some milliseconds */
+#define BRIEF	     6	 /* of CHECK_BRIEF_LOOK: such a part of the time */
 
 /* With assumptions to look for: what integers don't decide bit-vectors mostly do in a moment, and a
  * kernel that isn't proven anyhow, with a pair that has an alarm or that the solver gave up on,
@@ -125,6 +126,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, enum questi
 		return SMT_GAVE_UP;
 	if (which == ASK_EQUAL && q.work_ms > EQUAL_MS)
 		q.work_ms = EQUAL_MS;
+	if (c->look == CHECK_BRIEF_LOOK && which <= ASK_BITS && !is_unequal)
+		q.work_ms = q.work_ms / BRIEF + 1;
 	if (!limit_patience(c, &q, now))
 		return SMT_GAVE_UP;
 	q.is_hasty = is_hasty(c, now);
@@ -310,6 +313,8 @@ static void settle_by_bits(struct check *c, const uint8_t *counters, struct alar
 
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;
+	} else if (x == SMT_GAVE_UP && c->look == CHECK_BRIEF_LOOK) {
+		c->pair.has_failed = c->pair.needs_more = true;
 	} else if (x == SMT_GAVE_UP) {
 		c->k->counts.gave_up++;
 		c->pair.has_failed = true;
@@ -388,6 +393,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.quick++;
 		return;
 	}
+	if (c->look == CHECK_FIRST_LOOK) {
+		c->pair.has_failed = true;
+		return;
+	}
 	if (!c->level.in_any_order && (products_are_over(c, counters) || order_is_kept(c)))
 		return;
 	if (!c->pair.is_forced && !is_one && ranks_are_apart(c)) {
@@ -414,6 +423,10 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	}
 	if (settle_by_trying(c, counters, false)) {
 		c->k->counts.by_trying++;
+		return;
+	}
+	if (x == SMT_GAVE_UP && c->look == CHECK_BRIEF_LOOK) {
+		c->pair.has_failed = c->pair.needs_more = true;
 		return;
 	}
 	if (c->trial.is_on && x == SMT_POSSIBLE) {
@@ -478,9 +491,17 @@ static void settle_slots(struct check *c, const uint8_t *counters, bool is_exite
 			     c->pair.a->mem != c->pair.b->mem &&
 			     (c->pair.a->mem->is_row || c->pair.b->mem->is_row);
 	if (c->pair.slot[0] && !c->pair.are_slots_apart)
-		c->pair.is_forced |= ask(c, counters, ASK_SLOTS, false, NULL) != SMT_IMPOSSIBLE;
+		c->pair.is_forced |= c->look == CHECK_FIRST_LOOK ||
+				     ask(c, counters, ASK_SLOTS, false, NULL) != SMT_IMPOSSIBLE;
 	settle(c, counters, is_exited);
 	c->pair.is_forced = was;
+}
+
+/* Is it known that the pair isn't proven, and nothing else asked? */
+static bool is_over(const struct check *c)
+{
+	return c->pair.needs_more ||
+	       (c->pair.has_failed && (c->trial.is_on || c->look == CHECK_FIRST_LOOK));
 }
 
 static void one_case(const struct phase_case *way, void *arg)
@@ -488,7 +509,7 @@ static void one_case(const struct phase_case *way, void *arg)
 	struct check *c = arg;
 
 	c->way.phase = way;
-	if (!c->level.is_done && !(c->trial.is_on && c->pair.has_failed))
+	if (!c->level.is_done && !is_over(c))
 		settle_slots(c, way->counters, way->is_exited);
 	c->way.phase = NULL;
 }
@@ -537,6 +558,8 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->level.cls = RACE_CLASS_VOLATILE;
 		c->level.is_partial = false;
 	}
+	if (c->look != CHECK_LONG_LOOK && is_over(c))
+		return;
 	struct race_alarm *old = c->trial.is_on ? NULL : prove_alarm_find(c);
 	if (old && old->is_true && !old->is_benign && !old->has_equal_values) {
 		c->pair.has_failed = true;
@@ -600,10 +623,15 @@ static void check_levels(struct check *c)
 		check_level(c, RACE_LEVEL_GRID, SMT_ANY_WARP);
 }
 
+bool prove_may_conflict(const struct ev_access *a, const struct ev_access *b)
+{
+	return ((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) != 0;
+}
+
 bool prove_one_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
 {
 	c->pair = (struct check_pair){.a = a, .b = b};
-	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) || !prove_quick_may_alias(c))
+	if (!prove_may_conflict(a, b) || !prove_quick_may_alias(c))
 		return true;
 	c->k->counts.pairs++;
 	check_levels(c);
@@ -619,32 +647,4 @@ bool prove_pair_in_any_order(struct check *c, const struct ev_access *a, const s
 			check_level(c, (enum race_level)l, SMT_ANY_WARP);
 	c->has_unordered |= c->pair.has_failed;
 	return !c->pair.has_failed;
-}
-
-/* Both orders count where the two are different instructions: which thread does which. */
-void prove_all_pairs(struct check *c)
-{
-	const struct ev *e = c->e;
-
-	for (size_t i = 0; i < e->accesses.n; i++) {
-		if (prove_now_ms() >= c->deadline) { /* once, instead of at each pair */
-			if (c->trial.is_on)
-				return;
-			prove_alarm_problem(
-				RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
-				"the time limit was reached before the pairs from here on", c);
-			for (; i < e->accesses.n; i++)
-				c->is_open[i] = true;
-			return;
-		}
-		/* the last access has one pair, after which the time is not looked at again */
-		for (size_t k = i; k < e->accesses.n && (k == i || prove_now_ms() < c->deadline);
-		     k++) {
-			bool is_open = !prove_one_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
-			c->is_open[i] |= is_open;
-			c->is_open[k] |= is_open;
-			if (is_open && c->task->trial)
-				return;
-		}
-	}
 }

@@ -99,3 +99,18 @@ __global__ void goes_below(int *out)
 		i -= 256;
 	} while (i >= -256);
 }
+
+// ---- a race that is seen at once, behind more pairs on places from memory than there is time for
+
+#define MANY_PLACES(own)                                                                                       \
+	__shared__ int s[256];                                                                                 \
+	int t = threadIdx.x;                                                                                   \
+	ADD8(0) ADD8(8) ADD8(16) ADD8(24) s[own] = t; __syncthreads();                                         \
+	out[t] = s[t];
+#define ADD(k)	p[at[t + (k) * 256] + (k)] += at[t] * (k);
+#define ADD8(k) ADD(k) ADD(k + 1) ADD(k + 2) ADD(k + 3) ADD(k + 4) ADD(k + 5) ADD(k + 6) ADD(k + 7)
+
+// prove: behind_many_apart unproven free --block-dim=256 --grid-dim=1 --prove-timeout=1
+__global__ void behind_many_apart(int *p, const int *at, int *out) { MANY_PLACES(t) }
+// prove: behind_many true racy --block-dim=256 --grid-dim=1 --prove-timeout=1
+__global__ void behind_many(int *p, const int *at, int *out) { MANY_PLACES(t / 2) }
