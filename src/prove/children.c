@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@
 #define MAX_WAIT    60
 #define OUT_OF_TIME "the time limit was reached"
 /* How often limits on the clock are looked at. */
-#define POLL_MS 20
+#define POLL_MS	  20
+#define HEAP_KEPT (16 << 20) /* bytes */
 
 struct job {
 	struct ptx_func *f;
@@ -95,6 +97,9 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	struct race_proof k = {0};
 	struct kernel_early early = {put_record, &fd};
 
+	/* what an arena gives back is asked for again at once, and fresh pages cost much */
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT);
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
 	if (o->memory_mb)
 		setrlimit(RLIMIT_AS, &mem);
 	setrlimit(RLIMIT_CORE, &no_core);

@@ -388,7 +388,7 @@ expect 12 'threads of that launch may break an assumption of the code' --grid-di
 expect 10 'true data race' --grid-dim=1 --no-remedies "$tree/all.cu" -- -DKEEP=4
 
 # limits: memory, the depth of calls
-expect 11 'perhaps at its memory limit' --no-cache --prove-memory=64 "$tree/param.ptx"
+expect 11 'perhaps at its memory limit' --no-cache --no-remedies --prove-timeout=1 --prove-memory=64 "$tree/many_racy.ptx"
 expect 2 'from 64 to' --prove-memory=6 "$tree/param.ptx"
 calls() { # calls DEPTH: a kernel that calls so many functions, one from another
 	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64' ".func f$1() { ret; }"

@@ -545,21 +545,22 @@ static bool are_sorted_out(struct rows *r)
 
 static bool run(struct check *c, const uint8_t *counters, struct rows_needs *needs, bool is_eager)
 {
-	struct rows *r = base_zalloc(c->arena, sizeof(*r));
+	struct base_arena tmp = {0};
 	unsigned was = needs ? needs->n : 0;
 
+	if (c->pair.a->off->w < 32 || c->pair.a->off->w != c->pair.b->off->w)
+		return false;
+	struct rows *r = base_zalloc(&tmp, sizeof(*r));
 	r->c = c;
 	r->counters = counters;
 	r->needs = needs;
 	r->is_eager = is_eager;
-	if (c->pair.a->off->w < 32 || c->pair.a->off->w != c->pair.b->off->w)
-		return false;
 	rows_learn_all(r);
-	if (are_sorted_out(r))
-		return true;
-	if (needs)
+	bool is = are_sorted_out(r);
+	base_arena_free(&tmp);
+	if (!is && needs)
 		needs->n = was;
-	return false;
+	return is;
 }
 
 bool rows_are_apart(struct check *c, const uint8_t *counters)
