@@ -104,14 +104,16 @@ static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *
 			return false;
 		if (p->next == a)
 			return true;
-		/* next = phi + ..., or a new pointer into the same object */
-		for (const struct ex *x = p->next; x; x = x->n ? x->a[0] : NULL) {
+		/* next = phi + ... or ... + phi, or a new pointer into the same object */
+		for (const struct ex *x = p->next; x;) {
 			if (x == a)
 				return true;
 			if (x->op != EX_ADD && x->op != EX_SUB)
 				break;
-			if (x->op == EX_ADD && prove_ex_contains(x->a[1], a))
+			bool is_right = prove_ex_contains(x->a[1], a);
+			if (is_right && (x->op == EX_SUB || prove_ex_contains(x->a[0], a)))
 				return false;
+			x = x->a[is_right];
 		}
 		collect(e, p->next, &b, depth + 8);
 		return b.n == 1 && b.v[0] == base && !b.is_lost && !b.has_hidden;

@@ -533,3 +533,39 @@ __global__ void one_of_params(Buffers b, int k) { ONE_OF(b.of[k]->x, b.of[0]->x)
 __global__ void one_of_both(Buffer *const *b, int k) { ONE_OF(b[k]->x, b[k + 1]->x) }
 // prove: one_of_itself race-free
 __global__ void one_of_itself(Buffer *const *b, int k) { ONE_OF(b[k]->x, b[k]->y) }
+
+/* A pointer that a loop moves on by another step each time stays in its array. */
+// prove: moved_by_steps race-free
+__global__ void moved_by_steps(int n, int length, const float *x, float *r)
+{
+	for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+		float s = 0;
+		x += i * length;
+		for (int k = length - 1; k >= 0; k--)
+			s += x[k];
+		r[i] = s;
+	}
+}
+
+/* What is written there is another's. */
+// prove: moved_by_steps_racy true
+__global__ void moved_by_steps_racy(int n, int length, float *x, float *r)
+{
+	for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+		x += i * length;
+		r[i] = x[length];
+		*x = 0;
+	}
+}
+
+/* The step leads to the other array. */
+// prove: moved_to_another_racy potential racy
+__global__ void moved_to_another_racy(int n, float *x, float *r)
+{
+	float *p = x;
+
+	for (int i = threadIdx.x; i < n; i += blockDim.x) {
+		r[i] = p[0];
+		p = i ? p + n : r;
+	}
+}
