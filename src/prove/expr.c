@@ -66,6 +66,8 @@ void prove_ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struc
 void prove_ex_pool_free(struct ex_pool *p)
 {
 	free(p->memo.e);
+	free(p->stripped.e);
+	free(p->kept.e);
 	memset(p, 0, sizeof(*p));
 }
 

@@ -131,6 +131,8 @@ struct ex_pool {
 	const struct ex **table;
 	uint32_t cap, n;
 	struct ex_memo memo;
+	/* root.c: sums without the base `from`; what keeps it. */
+	struct ex_memo stripped, kept;
 };
 
 void prove_ex_pool_init(struct ex_pool *p, struct base_arena *arena,
@@ -207,6 +209,9 @@ const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const s
 const struct ex *prove_ex_rest(struct ex_pool *p, const struct ex *a, const struct ex *b);
 bool prove_ex_is_bypass(struct ex_pool *p, const struct ex *c, const struct ex *a,
 			const struct ex *b);
+/* Room for v and all below it; what the memo holds of another question is forgotten. */
+void prove_ex_memo_open(struct ex_memo *m, const struct ex *v, const struct ex *from,
+			const struct ex *to);
 bool prove_ex_contains(const struct ex *v, const struct ex *part);
 /* Is it surely a negative number as a step: a constant, or 0 - x with x below half the range? */
 bool prove_ex_is_down(const struct ex *step);

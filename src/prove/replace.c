@@ -71,13 +71,9 @@ static const struct ex *replace(struct ex_pool *p, const struct ex *v)
 	return r;
 }
 
-const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
-				  const struct ex *to)
+void prove_ex_memo_open(struct ex_memo *m, const struct ex *v, const struct ex *from,
+			const struct ex *to)
 {
-	struct ex_memo *m = &p->memo;
-
-	if (from == to || !may_contain(v, from))
-		return v;
 	if (m->from != from || m->to != to)
 		m->turn++;
 	m->from = from;
@@ -90,6 +86,16 @@ const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const s
 		memset(m->e + m->n, 0, (n - m->n) * sizeof(*m->e));
 		m->n = n;
 	}
+}
+
+const struct ex *prove_ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
+				  const struct ex *to)
+{
+	struct ex_memo *m = &p->memo;
+
+	if (from == to || !may_contain(v, from))
+		return v;
+	prove_ex_memo_open(m, v, from, to);
 	return replace(p, v);
 }
 

@@ -91,6 +91,9 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 	}
 }
 
+static bool both_keep_base(const struct ev *e, const struct ex *a, const struct ex *base,
+			   unsigned depth);
+
 /* Does every way around the loop keep the base? Unsolved pointers only. */
 static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *base,
 		       unsigned depth)
@@ -123,10 +126,31 @@ static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *
 		       keeps_base(e, a->a[1], base, depth + 1);
 	if (a->op == EX_SUB || a->op == EX_IND || a->op == EX_ZEXT || a->op == EX_TRUNC)
 		return keeps_base(e, a->a[0], base, depth + 1);
-	if (a->op == EX_ITE)
-		return keeps_base(e, a->a[1], base, depth + 1) &&
-		       keeps_base(e, a->a[2], base, depth + 1);
-	return true;
+	return a->op != EX_ITE || both_keep_base(e, a, base, depth);
+}
+
+/* Choices share their sides: each is looked at once. */
+static bool both_keep_base(const struct ev *e, const struct ex *a, const struct ex *base,
+			   unsigned depth)
+{
+	struct ex_memo *m = &e->pool->kept;
+
+	if (a->id < m->n && m->e[a->id].turn == m->turn)
+		return m->e[a->id].v != NULL;
+	bool keeps = keeps_base(e, a->a[1], base, depth + 1) &&
+		     keeps_base(e, a->a[2], base, depth + 1);
+	if (a->id < m->n) {
+		m->e[a->id].turn = m->turn;
+		m->e[a->id].v = keeps ? a : NULL;
+	}
+	return keeps;
+}
+
+static bool way_keeps_base(const struct ev *e, const struct ex *a, const struct ex *base)
+{
+	e->pool->kept.from = NULL; /* what loops make of their pointers may have changed */
+	prove_ex_memo_open(&e->pool->kept, a, base, NULL);
+	return keeps_base(e, a, base, 0);
 }
 
 static const struct ex *the_base(const struct bases *b)
@@ -208,7 +232,7 @@ struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enu
 
 	collect(e, addr, &b, 0);
 	const struct ex *base = the_base(&b);
-	if (!base || !keeps_base(e, addr, base, 0))
+	if (!base || !way_keeps_base(e, addr, base))
 		return r;
 	r.base = base;
 	r.id = base->imm;
@@ -248,6 +272,8 @@ const struct ex *prove_ev_is_in(struct ev *e, const struct ex *addr, enum ir_spa
 	return prove_ex_const(e->pool, 1, is == space);
 }
 
+static const struct ex *strip_choice(struct ex_pool *p, const struct ex *a, const struct ex *base);
+
 static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struct ex *base)
 {
 	if (is_same_base(a, base))
@@ -261,13 +287,28 @@ static const struct ex *strip(struct ex_pool *p, const struct ex *a, const struc
 		return prove_ex_ind(p, (enum prove_ex_ind)a->imm, strip(p, a->a[0], base), a->a[1],
 				    a->a[2]);
 	case EX_ITE:
-		return prove_ex_ite(p, a->a[0], strip(p, a->a[1], base), strip(p, a->a[2], base));
+		return strip_choice(p, a, base);
 	case EX_ZEXT:
 	case EX_TRUNC:
 		return prove_ex_un(p, (enum ex_op)a->op, a->w, strip(p, a->a[0], base));
 	default: /* an unsolved pointer stands for its own offset from here on */
 		return a;
 	}
+}
+
+/* Choices share their sides: each is looked at once for a base. */
+static const struct ex *strip_choice(struct ex_pool *p, const struct ex *a, const struct ex *base)
+{
+	struct ex_memo *m = &p->stripped;
+
+	prove_ex_memo_open(m, a, base, NULL);
+	if (m->e[a->id].turn == m->turn)
+		return m->e[a->id].v;
+	const struct ex *x = strip(p, a->a[1], base), *y = strip(p, a->a[2], base);
+	const struct ex *r = prove_ex_ite(p, a->a[0], x, y);
+	m->e[a->id].turn = m->turn;
+	m->e[a->id].v = r;
+	return r;
 }
 
 const struct ex *prove_ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r)
