@@ -158,9 +158,10 @@ struct ev_phi {
 	const struct ex *stop, *moving;
 	uint32_t moves; /* of an iteration, each after a look whether it is the end; 0: not each */
 	uint8_t stop_failures;
-	/* It has the low bits of this induction, another value's, in each iteration; or NULL. */
+	/* It has the low bits of this induction, another value's, in each iteration, or is all of
+	 * it, widened (EX_SEXT, EX_ZEXT); or NULL. */
 	const struct ex *twin;
-	uint8_t twin_failures;
+	uint8_t twin_widening, twin_failures;
 };
 
 #define EV_MAX_COUNTER (1ull << 62)
@@ -351,6 +352,9 @@ bool prove_ev_try_twin(struct ev *e, uint32_t loop, struct ev_phi *p, const stru
 /* Is it that of x at the start, and in the next iteration? */
 bool prove_ev_keeps_twin(struct ev *e, const struct ev_phi *p, const struct ex *x,
 			 const struct ex *next);
+/* What it is, of w bits, where the induction is x. */
+const struct ex *prove_ev_twin_value(struct ev *e, const struct ev_phi *p, const struct ex *x,
+				     unsigned w);
 
 /* cycle.c; `next` is what an iteration makes of the cell */
 /* Guesses a ring. True: p has one, for the next turn. */

@@ -112,8 +112,8 @@ struct ev_cell prove_ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, 
 	} else if (p->stop && init.v && init.v->w == p->stop->w) {
 		prove_ev_stopped(e, loop, cell, p,
 				 (struct ex_args){.n = counters(e, loop, a), .a = a});
-	} else if (p->twin && w <= p->twin->w && init.v == prove_ev_low_bits(e, p->twin->a[0], w)) {
-		p->leaf = prove_ev_low_bits(e, p->twin, w);
+	} else if (p->twin && init.v && init.v == prove_ev_twin_value(e, p, p->twin->a[0], w)) {
+		p->leaf = prove_ev_twin_value(e, p, p->twin, w);
 	} else if (p->is_solved && init.v && init.v->w >= p->step->w) {
 		p->leaf = solved(e, (uint64_t)loop * e->ncells + cell, p,
 				 (struct ex_args){.n = counters(e, loop, a), .a = a}, loop);
@@ -466,7 +466,7 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		p->stop_failures++;
 		e->is_changed = true;
 	} else if (p->twin) {
-		if (fits && p->leaf == prove_ev_low_bits(e, p->twin, p->leaf->w) &&
+		if (fits && p->leaf == prove_ev_twin_value(e, p, p->twin, p->leaf->w) &&
 		    prove_ev_keeps_twin(e, p, p->twin, next.v))
 			return;
 		p->twin = NULL;
