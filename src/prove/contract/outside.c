@@ -99,6 +99,19 @@ static const struct ex *is_in_each_launch(struct check *c)
 	return all;
 }
 
+/* A table of CUDA's own mathematics, as sine and cosine read for large angles: those functions stay
+ * within, so that no thread comes where they would not. */
+static bool is_cuda_table(const struct check *c, const struct ev_access *x)
+{
+	static const char prefix[] = "__cudart_";
+
+	if (x->root.kind != EV_ROOT_OBJECT || x->mem->is_write)
+		return false;
+	const struct ir_object *o = &c->e->ir->objects.v[x->root.id];
+	return o->var && o->var->name.n >= sizeof(prefix) - 1 &&
+	       !memcmp(o->var->name.p, prefix, sizeof(prefix) - 1);
+}
+
 /* NULL: nothing is known against it. */
 static const char *why_outside(struct check *c, struct contract *contract,
 			       const struct ev_access *x, bool is_own)

@@ -17,219 +17,7 @@
 
 #include <string.h>
 
-#define MAX_TERMS 16
 #define MAX_NODES 20000
-
-struct digit_term {
-	const struct ex *v;  /* the value, or what a digit is one of */
-	int64_t times, d, m; /* (v / d) % m; m = 0: v / d */
-	struct span in;
-	bool is_both; /* the other sum has as many of it */
-};
-
-struct digit_sum {
-	const struct check *c;
-	const struct facts *facts;
-	int64_t constant;
-	unsigned n;
-	struct digit_term term[MAX_TERMS];
-	bool is_lost;
-	bool keeps_loops; /* a counter's value is one term, with its own bounds */
-};
-
-/* ---- taking apart ---------------------------------------------------------------------------- */
-
-static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m,
-		       struct span in)
-{
-	in = digits_both(in, digits_span(s->c, s->facts, v, 0));
-
-	if (d != 1 || m) { /* v isn't negative */
-		in = (struct span){0, in.hi / d};
-		if (m && in.hi >= m)
-			in.hi = m - 1;
-	}
-	for (unsigned i = 0; i < s->n; i++) {
-		if (s->term[i].v == v && s->term[i].d == d && s->term[i].m == m) {
-			s->term[i].in = digits_both(s->term[i].in, in);
-			s->is_lost |=
-				__builtin_add_overflow(s->term[i].times, times, &s->term[i].times);
-			return;
-		}
-	}
-	if (s->n == MAX_TERMS || times > LIMIT || times < -LIMIT) {
-		s->is_lost = true;
-		return;
-	}
-	s->term[s->n].v = v;
-	s->term[s->n].times = times;
-	s->term[s->n].d = d;
-	s->term[s->n].m = m;
-	s->term[s->n++].in = in;
-}
-
-static void add_term(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m)
-{
-	add_within(s, v, times, d, m, digits_whole(64));
-}
-
-/* Are the upper bits that are cut off nothing but the sign? */
-static bool is_kept_whole(const struct digit_sum *s, const struct ex *v)
-{
-	return digits_is_inside(digits_span(s->c, s->facts, v->a[0], 0), digits_whole(v->w));
-}
-
-static const struct ex *bare(const struct digit_sum *s, const struct ex *v)
-{
-	while (v->op == EX_SEXT ||
-	       (v->op == EX_ZEXT && digits_span(s->c, s->facts, v->a[0], 0).lo >= 0) ||
-	       (v->op == EX_TRUNC && is_kept_whole(s, v)))
-		v = v->a[0];
-	return v;
-}
-
-/* (v / d) % m, where v itself may be a quotient or a remainder by numbers. */
-static void add_digit(struct digit_sum *s, const struct ex *v, int64_t times, int64_t d, int64_t m)
-{
-	for (unsigned i = 0; i < MAX_DEPTH; i++) {
-		v = bare(s, v);
-		bool is_div = v->op == EX_UDIV || v->op == EX_SDIV;
-		bool is_mask = v->op == EX_AND && v->a[1]->op == EX_CONST &&
-			       v->a[1]->imm < INT32_MAX && !(v->a[1]->imm & (v->a[1]->imm + 1));
-		bool is_rem = v->op == EX_UREM || v->op == EX_SREM || is_mask;
-		if ((!is_div && !is_rem) || v->a[1]->op != EX_CONST ||
-		    digits_span(s->c, s->facts, v->a[0], 0).lo < 0)
-			break;
-		int64_t k = prove_ex_signed(v->a[1]->imm, v->w) + is_mask, next;
-		if (k <= 0)
-			break;
-		if (is_div) { /* ((x / k) / d) % m */
-			if (__builtin_mul_overflow(d, k, &next) || next > LIMIT)
-				break;
-			d = next;
-		} else if (!(k % d)) { /* ((x % k) / d) % m, where m divides k / d or comes later */
-			int64_t own = k / d;
-			if (m && own % m && own > m)
-				break;
-			m = m && m < own ? m : own;
-		} else {
-			break;
-		}
-		v = v->a[0];
-	}
-	add_term(s, v, times, d, m);
-}
-
-/* start + step * counter in a loop whose last iteration is known. */
-static bool add_counted(struct digit_sum *s, const struct ex *v, int64_t times, bool is_top)
-{
-	struct span n = digits_span(s->c, s->facts, v->a[2], 0);
-	int64_t k;
-
-	if (v->a[1]->op != EX_CONST || n.lo < 0 || n.hi >= LIMIT ||
-	    (!is_top && !digits_is_known(s->c, s->facts, v)) ||
-	    __builtin_mul_overflow(times, prove_ex_signed(v->a[1]->imm, v->a[1]->w), &k))
-		return false;
-	add_within(s, v->a[2], k, 1, 0, n);
-	return true;
-}
-
-/* start + step * counter, which doesn't wrap: the counter is bounded by what the value may be. */
-static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times)
-{
-	int64_t step = prove_ex_signed(v->a[1]->imm, v->a[1]->w), k;
-	struct span all = digits_span(s->c, s->facts, v, 0),
-		    from = digits_span(s->c, s->facts, v->a[0], 0), n = {0, LIMIT};
-	bool is_kept = v->imm == EX_IND_SIGNED ||
-		       (v->imm == EX_IND_UNSIGNED && all.lo >= 0 && from.lo >= 0);
-
-	if (!is_kept || v->a[1]->op != EX_CONST || step <= 0 || all.hi >= LIMIT ||
-	    __builtin_mul_overflow(times, step, &k))
-		return false;
-	n.hi = (all.hi - from.lo) / step;
-	if (n.hi < 0)
-		return false;
-	add_within(s, v->a[2], k, 1, 0, n);
-	return true;
-}
-
-/* is_top: what wraps here wraps as the whole offset does, so that nothing is lost by it. */
-static void take_apart(struct digit_sum *s, const struct ex *v, int64_t times, bool is_top,
-		       unsigned depth)
-{
-	const struct facts *f = s->facts;
-	int64_t k;
-
-	if (depth > MAX_DEPTH || s->is_lost) {
-		s->is_lost = true;
-		return;
-	}
-	struct span all = digits_whole(v->w), x = {0, 0}, y = {0, 0}, r;
-	if (v->op == EX_ADD || v->op == EX_SUB || v->op == EX_MUL) {
-		x = digits_span(s->c, f, v->a[0], 0);
-		y = digits_span(s->c, f, v->a[1], 0);
-	}
-	switch ((enum ex_op)v->op) {
-	case EX_CONST:
-		k = prove_ex_signed(v->imm, v->w);
-		s->is_lost |= __builtin_mul_overflow(k, times, &k) ||
-			      __builtin_add_overflow(s->constant, k, &s->constant);
-		return;
-	case EX_ADD:
-	case EX_SUB:
-		r = v->op == EX_ADD ? (struct span){x.lo + y.lo, x.hi + y.hi}
-				    : (struct span){x.lo - y.hi, x.hi - y.lo};
-		/* with an open block size a position is one value */
-		if (digits_is_position(s->c, v) ? !s->c->pool->launch.dim[digits_position(s->c, v)]
-						: !is_top && !digits_is_inside(r, all))
-			break;
-		take_apart(s, v->a[0], times, is_top, depth + 1);
-		take_apart(s, v->a[1], v->op == EX_ADD ? times : -times, is_top, depth + 1);
-		return;
-	case EX_MUL:
-		if (v->a[1]->op != EX_CONST || y.lo <= 0 ||
-		    __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
-		    __builtin_mul_overflow(x.hi, y.lo, &r.hi) ||
-		    (!is_top && !digits_is_inside(r, all)) ||
-		    __builtin_mul_overflow(times, y.lo, &k))
-			break;
-		take_apart(s, v->a[0], k, is_top, depth + 1);
-		return;
-	case EX_SEXT:
-		take_apart(s, v->a[0], times, false, depth + 1);
-		return;
-	case EX_ZEXT:
-		if (digits_span(s->c, f, v->a[0], 0).lo < 0)
-			break;
-		take_apart(s, v->a[0], times, false, depth + 1);
-		return;
-	case EX_TRUNC:
-		if (!is_top && !is_kept_whole(s, v))
-			break;
-		take_apart(s, v->a[0], times, is_top, depth + 1);
-		return;
-	case EX_IND:
-		if (s->keeps_loops)
-			break;
-		if (add_counted(s, v, times, is_top))
-			take_apart(s, v->a[0], times, is_top, depth + 1);
-		else if (add_induction(s, v, times))
-			take_apart(s, v->a[0], times, false, depth + 1);
-		else
-			break;
-		return;
-	case EX_UDIV:
-	case EX_SDIV:
-	case EX_UREM:
-	case EX_SREM:
-	case EX_AND:
-		add_digit(s, v, times, 1, 0);
-		return;
-	default:
-		break;
-	}
-	add_term(s, v, times, 1, 0);
-}
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
@@ -452,15 +240,6 @@ static void match_stages(const struct check *c, const uint8_t *counters, struct 
 	}
 }
 
-/* The same term of another sum, or NULL. */
-static struct digit_term *find(struct digit_sum *s, const struct digit_term *t)
-{
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->term[i].v == t->v && s->term[i].d == t->d && s->term[i].m == t->m)
-			return &s->term[i];
-	return NULL;
-}
-
 /* Do both sides have the same value? */
 static bool is_shared(const struct check *c, const struct ex *v, const uint8_t *counters,
 		      bool is_alone)
@@ -473,7 +252,7 @@ static bool add_others(const struct check *c, const uint8_t *counters, struct di
 		       struct digit_sum *other, int64_t sign, struct unknowns *u)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		struct digit_term *t = &s->term[i], *o = find(other, t);
+		struct digit_term *t = &s->term[i], *o = digits_find(other, t);
 		t->is_both = o && o->times == t->times;
 		if (t->is_both)
 			continue;
@@ -482,17 +261,6 @@ static bool add_others(const struct check *c, const uint8_t *counters, struct di
 		add_unknown(u, sign * t->times, t->in, false);
 	}
 	return true;
-}
-
-/* Terms that came up and went, as n in n + 4 - (n + i): they say nothing of n. */
-static void drop_nothing(struct digit_sum *s)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->term[i].times)
-			s->term[kept++] = s->term[i];
-	s->n = kept;
 }
 
 static bool is_apart(struct check *c, const uint8_t *counters, const struct question *q,
@@ -505,15 +273,15 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	/* within it a difference is 0, as machine words, only where it is 0 */
 	int64_t most = q->a->w <= 60 ? ((int64_t)1 << q->a->w) - q->na - q->nb : INT64_MAX >> 3;
 
-	take_apart(&a, q->a, 1, true, 0);
-	take_apart(&b, q->b, 1, true, 0);
-	drop_nothing(&a);
-	drop_nothing(&b);
+	digits_take_apart(&a, q->a, 1, true, 0);
+	digits_take_apart(&b, q->b, 1, true, 0);
+	digits_drop_nothing(&a);
+	digits_drop_nothing(&b);
 	int64_t gap = a.constant - b.constant;
 	if (!a.is_lost && !b.is_lost)
 		match_stages(c, counters, &a, &b, &gap, &u);
-	drop_nothing(&a);
-	drop_nothing(&b);
+	digits_drop_nothing(&a);
+	digits_drop_nothing(&b);
 	if (a.is_lost || b.is_lost || gap > most / 2 || gap < -(most / 2) ||
 	    !add_others(c, counters, &b, &a, -1, &u) || !add_others(c, counters, &a, &b, 1, &u))
 		return false;
@@ -534,7 +302,7 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 		struct digit_term *t = &a.term[i];
 		if (!t->is_both || is_shared(c, t->v, counters, q->is_alone))
 			continue;
-		struct span x = t->in, y = find(&b, t)->in;
+		struct span x = t->in, y = digits_find(&b, t)->in;
 		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits[i] != 0);
 	}
 	/* where equal positions aren't seen they mustn't meet either */

@@ -19,7 +19,7 @@ static struct span span_of_steps(const struct check *c, const struct facts *f, c
 		return any;
 	x = digits_span(c, f, v->a[0], depth + 1);
 	n = digits_span(c, f, v->a[2], depth + 1);
-	if (n.lo < 0 ||
+	if (n.lo < 0 || n.hi >= LIMIT ||
 	    __builtin_mul_overflow(n.hi, prove_ex_signed(v->a[1]->imm, v->a[1]->w), &way) ||
 	    way > LIMIT || way < -LIMIT)
 		return any;
@@ -95,6 +95,51 @@ bool digits_are_in_step(const struct ex *x, const struct ex *y, int64_t *gap)
 	return true;
 }
 
+/*
+ * Iterations before one that a loop is in, where it goes on as long as a value that moves by one
+ * isn't a number: as many as lie between the two, if that is surely no way around.
+ */
+static int64_t turns_by(const struct check *c, const struct facts *f, const struct ex *g,
+			const struct ex *ctr, unsigned depth)
+{
+	const struct ex *t = g->op == EX_NOT ? g->a[0] : NULL;
+
+	if (g->op == EX_AND && g->w == 1 && depth < MAX_DEPTH) {
+		int64_t x = turns_by(c, f, g->a[0], ctr, depth + 1),
+			y = turns_by(c, f, g->a[1], ctr, depth + 1);
+		return x < y ? x : y;
+	}
+	for (unsigned i = 0; t && t->op == EX_EQ && i < 2; i++) {
+		const struct ex *v = t->a[i], *end = t->a[!i];
+		int64_t more = 0;
+		if (v->op == EX_ADD && v->a[1]->op == EX_CONST) {
+			more = prove_ex_signed(v->a[1]->imm, v->w);
+			v = v->a[0];
+		}
+		if (v->op != EX_IND || v->a[2] != ctr || v->a[1]->op != EX_CONST ||
+		    end->op != EX_CONST)
+			continue;
+		int64_t step = prove_ex_signed(v->a[1]->imm, v->w);
+		struct span from = digits_span(c, f, v->a[0], depth + 1), way;
+		int64_t to = prove_ex_signed(end->imm, end->w) - more;
+		way = step < 0 ? (struct span){from.lo - to, from.hi - to}
+			       : (struct span){to - from.hi, to - from.lo};
+		if ((step == 1 || step == -1) && way.lo >= 0)
+			return way.hi;
+	}
+	return LIMIT;
+}
+
+/* A loop's counter, or its last one. */
+static struct span span_of_counter(const struct check *c, const struct facts *f, const struct ex *v,
+				   unsigned depth)
+{
+	const struct ev_loop *l = &c->e->loops[v->imm];
+	int64_t turns = turns_by(c, f, l->back, l->ctr, depth);
+
+	return (struct span){0, l->last < (uint64_t)turns ? (int64_t)l->last : turns};
+}
+
 struct span digits_span(const struct check *c, const struct facts *f, const struct ex *v,
 			unsigned depth)
 {
@@ -107,14 +152,14 @@ struct span digits_span(const struct check *c, const struct facts *f, const stru
 	}
 	if (v->hi <= (uint64_t)r.hi)
 		r = (struct span){(int64_t)v->lo, (int64_t)v->hi};
-	if ((v->op == EX_CTR || v->op == EX_KEXIT) && c->e->loops[v->imm].last < (uint64_t)LIMIT)
-		r = digits_both(r, (struct span){0, (int64_t)c->e->loops[v->imm].last});
 	if (digits_is_position(c, v))
 		r = digits_both(r, (struct span){0, INT32_MAX});
 	int64_t gap;
 	for (unsigned i = 0; i < f->n; i++)
 		if (digits_are_in_step(v, f->v[i].v, &gap))
 			r = digits_both(r, (struct span){f->v[i].in.lo + gap, f->v[i].in.hi + gap});
+	if ((v->op == EX_CTR || v->op == EX_KEXIT) && depth < MAX_DEPTH)
+		r = digits_both(r, span_of_counter(c, f, v, depth + 1));
 	if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->a[1]->op == EX_CONST &&
 	    !prove_ex_is_down(v->a[1]) && depth < MAX_DEPTH) {
 		int64_t from = digits_span(c, f, v->a[0], depth + 1).lo;
@@ -143,6 +188,12 @@ void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bo
 	if (g->w == 1 && g->op == (is_not ? EX_OR : EX_AND)) {
 		digits_learn(c, f, g->a[0], is_not, depth + 1);
 		digits_learn(c, f, g->a[1], is_not, depth + 1);
+	}
+	if (g->op == EX_EQ && is_not && g->a[1]->op == EX_CONST) {
+		struct span own = digits_span(c, f, g->a[0], 0);
+		if (own.lo == prove_ex_signed(g->a[1]->imm, g->a[1]->w))
+			note(f, g->a[0], (struct span){own.lo + 1, digits_whole(g->a[0]->w).hi});
+		return;
 	}
 	if (g->op != EX_SLT && g->op != EX_ULT)
 		return;

@@ -1,5 +1,5 @@
 /*
- * digits_impl.h - bounds of values, that digits.c and digits_bounds.c share.
+ * digits_impl.h - bounds of values, that digits.c, digits_sum.c and digits_bounds.c share.
  */
 #ifndef COLLIDER_PROVE_DIGITS_IMPL_H
 #define COLLIDER_PROVE_DIGITS_IMPL_H
@@ -63,5 +63,34 @@ void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bo
 /* ... of inductions the loops around a block: it is their first iteration, or the one before went
  * on. */
 void digits_learn_loops(const struct check *c, struct facts *f, uint32_t block);
+
+#define MAX_TERMS 16
+
+struct digit_term {
+	const struct ex *v;  /* the value, or what a digit is one of */
+	int64_t times, d, m; /* (v / d) % m; m = 0: v / d */
+	struct span in;
+	bool is_both; /* the other sum has as many of it */
+};
+
+struct digit_sum {
+	const struct check *c;
+	const struct facts *facts;
+	int64_t constant;
+	unsigned n;
+	struct digit_term term[MAX_TERMS];
+	bool is_lost;
+	bool keeps_loops; /* a counter's value is one term, with its own bounds */
+	unsigned choices, nfresh;
+};
+
+/* digits_sum.c: adds v times a number. is_top: what wraps here wraps as the whole offset does, so
+ * that nothing is lost by it. */
+void digits_take_apart(struct digit_sum *s, const struct ex *v, int64_t times, bool is_top,
+		       unsigned depth);
+/* Terms that came up and went, as n in n + 4 - (n + i): they say nothing of n. */
+void digits_drop_nothing(struct digit_sum *s);
+/* The same term of another sum, or NULL. */
+struct digit_term *digits_find(struct digit_sum *s, const struct digit_term *t);
 
 #endif

@@ -137,8 +137,8 @@ static bool both_keep_base(const struct ev *e, const struct ex *a, const struct 
 
 	if (a->id < m->n && m->e[a->id].turn == m->turn)
 		return m->e[a->id].v != NULL;
-	bool keeps = keeps_base(e, a->a[1], base, depth + 1) &&
-		     keeps_base(e, a->a[2], base, depth + 1);
+	bool keeps =
+		keeps_base(e, a->a[1], base, depth + 1) && keeps_base(e, a->a[2], base, depth + 1);
 	if (a->id < m->n) {
 		m->e[a->id].turn = m->turn;
 		m->e[a->id].v = keeps ? a : NULL;
