@@ -99,17 +99,12 @@ static const struct ex *is_in_each_launch(struct check *c)
 	return all;
 }
 
-/* A table of CUDA's own mathematics, as sine and cosine read for large angles: those functions stay
- * within, so that no thread comes where they would not. */
-static bool is_cuda_table(const struct check *c, const struct ev_access *x)
+/* What reads such a table stays in it: no thread comes where it would not. */
+static bool is_math_table(const struct check *c, const struct ev_access *x)
 {
-	static const char prefix[] = "__cudart_";
-
-	if (x->root.kind != EV_ROOT_OBJECT || x->mem->is_write)
-		return false;
 	const struct ir_object *o = &c->e->ir->objects.v[x->root.id];
-	return o->var && o->var->name.n >= sizeof(prefix) - 1 &&
-	       !memcmp(o->var->name.p, prefix, sizeof(prefix) - 1);
+
+	return x->root.kind == EV_ROOT_OBJECT && race_is_math_table(o->name.p, o->name.n);
 }
 
 /* NULL: nothing is known against it. */
@@ -120,7 +115,7 @@ static const char *why_outside(struct check *c, struct contract *contract,
 	struct contract_question q = {.block = x->block, .guard = x->guard};
 	unsigned budget = MAX_NODES;
 
-	if (!inside || (inside->op == EX_CONST && (inside->imm & 1)))
+	if (!inside || (inside->op == EX_CONST && (inside->imm & 1)) || is_math_table(c, x))
 		return NULL;
 	/* the way there may be none: sine and cosine have one for large numbers */
 	if (is_own && has_unmodelled(x->guard, &budget))
