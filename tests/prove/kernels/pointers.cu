@@ -477,13 +477,13 @@ struct Pair {
 	P[i] = Q[i + 1];
 // prove: either_of_pair race-free
 __global__ void either_of_pair(const Pair *pair, int n) { EITHER(p, q) }
-// prove: either_and_first potential racy
+// prove: either_and_first true
 __global__ void either_and_first(const Pair *pair, int n) { EITHER(p, pair->x) }
-// prove: either_and_second potential racy
+// prove: either_and_second true
 __global__ void either_and_second(const Pair *pair, int n) { EITHER(p, pair->y) }
-// prove: second_and_either potential racy
+// prove: second_and_either true
 __global__ void second_and_either(const Pair *pair, int n) { EITHER(pair->y, q) }
-// prove: first_and_either potential racy
+// prove: first_and_either true
 __global__ void first_and_either(const Pair *pair, int n) { EITHER(pair->x, q) }
 
 // Pointers whose initialiser says where they lead.
