@@ -253,6 +253,30 @@ static void full_word(struct oracle_now *n, struct oracle_cell *c, uint64_t addr
 	oracle_forget_pairs(n);
 }
 
+/* The words of one lane, which have been accessed as one, by a lane each time: they become the
+ * lane's. false: nothing is done. */
+static inline bool lane_at_once(struct oracle_now *n, const struct oracle_row *row,
+				struct oracle_cell *c, uint32_t word, uint32_t len)
+{
+	bool is_read = n->acc->kind == RACE_OP_READ;
+	uint64_t w = c->w, r = c->r, p, differ = 0;
+
+	for (uint32_t i = 1; i < len; i++)
+		differ |= (c[i].w ^ w) | (c[i].r ^ r);
+	if (differ || (w && !oracle_is_one(w)) || (r && !oracle_is_one(r)) ||
+	    (w &&
+	     oracle_look_at(n, row, &n->alike[0], w, word, UINT64_MAX) != ORACLE_LOOK_BEFORE) ||
+	    (r && oracle_look_at(n, row, &n->alike[1], r, word, UINT64_MAX) != ORACLE_LOOK_BEFORE))
+		return false;
+	n->o->words += w | r ? 0 : len;
+	p = oracle_pack(row->actor, row->own, row->site);
+	for (uint32_t i = 0; i < len; i++) {
+		c[i].w = is_read ? w : p;
+		c[i].r = is_read ? p : 0;
+	}
+	return true;
+}
+
 /* Words of one lane. */
 static void lane_access(struct oracle_now *n, struct oracle_row *row, uint64_t address)
 {
@@ -265,6 +289,8 @@ static void lane_access(struct oracle_now *n, struct oracle_row *row, uint64_t a
 		full_word(n, c, address);
 		return;
 	}
+	if (lane_at_once(n, row, c, word, len))
+		return;
 	oracle_alike_run(c, len, &alike);
 	if (alike != len || !(is_read ? oracle_read_at_once(n, row, c, word, len)
 				      : oracle_write_at_once(n, row, c, word, len)))
