@@ -203,12 +203,15 @@ static uint32_t load_new(struct events_loads *l)
 		}
 	}
 	uint32_t id = l->free;
-	if (id)
+	if (id) {
 		l->free = l->v[id].next;
-	else if (l->n < l->room)
+		__builtin_prefetch(&l->v[l->free]); /* free long since, perhaps */
+		l->v[id].next = 0;		    /* the rest is: unref */
+		l->v[id].refs = 1;
+	} else if (l->n < l->room) {
 		id = l->n++;
-	if (id)
 		l->v[id] = (struct load){.refs = 1};
+	}
 	return id;
 }
 

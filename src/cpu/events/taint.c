@@ -21,6 +21,7 @@ static uint32_t node_new(struct taint_graph *g)
 
 	if (id) {
 		g->free = g->v[id].kid[0];
+		__builtin_prefetch(&g->v[g->free]);
 	} else {
 		if (g->n == g->room) {
 			uint32_t room = g->room ? 2 * g->room : 1024;

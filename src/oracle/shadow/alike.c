@@ -224,6 +224,8 @@ bool oracle_read_at_once(struct oracle_now *n, const struct oracle_row *row, str
 	bool has_set = oracle_is_set(c->r);
 	enum oracle_look writes;
 
+	if (has_set)
+		__builtin_prefetch(oracle_set_of(c->r));
 	if (!has_set &&
 	    look_at_all(n, row, &n->alike[1], &c->r, word, len, UINT64_MAX) == ORACLE_LOOK_FULL)
 		return false;
@@ -311,7 +313,7 @@ uint32_t oracle_lanes_access(struct oracle_now *n, struct oracle_row *row, uint3
 			oracle_row_prepare(n, row);
 		}
 		/* Words of one page. */
-		if (!n->can_be_at_once || addresses[l] % n->acc->bytes)
+		if (!n->can_be_at_once || addresses[l] & (n->acc->bytes - 1))
 			break;
 		row->t = &t[l];
 		row->actor = warp + l;
