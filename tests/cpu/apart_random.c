@@ -1,8 +1,10 @@
 /*
  * apart_random.c - random launches on one and on several workers: their results must be the same.
  *
- *   apart_random COUNT [SEED [right]]   from SEED on; with COUNT 0 it prints the program; right:
- *                                       none in which blocks meet, for ThreadSanitizer
+ *   apart_random COUNT [SEED [right|verify]]   from SEED on; with COUNT 0 it prints the program;
+ *                                              right: none in which blocks meet, for
+ *                                              ThreadSanitizer; verify: machine code is executed
+ *                                              both ways
  *
  * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
@@ -14,7 +16,8 @@
  * a block waits for the last one by what it stores and reads back, and blocks take turns after few
  * instructions. A quarter of those that aren't judged number their blocks by an atomic and look
  * back by strong loads at what the block before has stored strongly; in some only half of the
- * blocks do so. In half of the programs blocks write what others access, so that the result depends
+ * blocks do so. Of three quarters of them the order of groups decides nearly all (apart_order.c).
+ * In half of the programs blocks write what others access, so that the result depends
  * on the order; in some a thread leaves its array. Every second program is
  * judged by the oracle, and some of its launches don't wait for the one before. They run with 1, 2,
  * 4 and 8 threads: memory, faults, counts, the machine's clock and schedule, and what the oracle
@@ -28,14 +31,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apart_order.h"
 #include "base/base.h"
 #include "base/random.h"
 #include "cpu/cpu.h"
 #include "ptx/ptx.h"
 #include "race/file/pair.h"
 
-#define WORDS	16384u /* of an array */
-#define ARRAYS	4u     /* read; each thread's own; updated; a queue */
+#define WORDS	APART_WORDS
+#define ARRAYS	4u /* read; each thread's own; updated; a queue */
 #define KERNELS 2u
 #define TURNS	4u /* launches */
 #define REGS	6u
@@ -65,10 +69,12 @@ struct program {
 	bool waits;			   /* the first block waits for the last one */
 	unsigned patience;		   /* instructions until later blocks are let in; 0: many */
 	bool looks_back, is_uneven, peeks; /* peeks: where blocks meet */
+	bool has_order_only;		   /* apart_order.c */
+	struct apart_order how;
 	unsigned updates; /* the number of their kind, and 1; above ALIKE: any; 0: none */
 	unsigned labels;
 	struct {
-		unsigned kernel, blocks, threads;
+		unsigned kernel, blocks, threads, rows, cluster;
 		bool is_free; /* it doesn't wait for the one before */
 	} launch[TURNS];
 };
@@ -224,14 +230,14 @@ static void wait_for_last(struct program *p)
 			4 * (WORDS - 1), 4 * (WORDS - 1), 4 * (WORDS - 3), 4 * (WORDS - 3));
 }
 
-#define COUNTER (4 * (WORDS - 2)) /* of blocks, in the queue's array */
-#define SLOTS	(4 * (WORDS / 2)) /* what blocks have published, by number */
+#define COUNTER APART_COUNTER
+#define SLOTS	APART_SLOTS
 
-/* %tk becomes the block's number. */
+/* %tk becomes the block's number. What it asks for a ticket has one definition: else it's none. */
 static void take_ticket(struct program *p)
 {
-	base_buf_printf(&p->text, "\tmov.u32 %%q0, %%tid.x;\n\tsetp.ne.u32 %%p2, %%q0, 0;\n"
-				  "\t@%%p2 bra T0;\n");
+	base_buf_printf(&p->text, "\tmov.u32 %%th, %%tid.x;\n\tsetp.ne.u32 %%rest, %%th, 0;\n"
+				  "\t@%%rest bra T0;\n");
 	if (p->is_uneven)
 		base_buf_printf(&p->text, "\tmov.u32 %%q1, %%ctaid.x;\n\tand.b32 %%q1, %%q1, 1;\n"
 					  "\tsetp.eq.u32 %%p3, %%q1, 0;\n\t@%%p3 bra T0;\n");
@@ -386,19 +392,20 @@ static void kernel(struct program *p, unsigned number)
 {
 	struct base_buf *b = &p->text;
 
-	base_buf_printf(b,
-			".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, "
-			".param .u64 d, .param .u32 e)\n{\n"
-			"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%t, %%none, "
-			"%%tk, %%base;\n\t.reg .b64 %%l<%u>, %%none2, %%at, %%in, %%out, %%sum, "
-			"%%queue;\n\t.reg .pred %%p<4>;\n\t.shared .align 4 .b8 sm[260];\n"
-			"\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
-			"\tld.param.u64 %%sum, [c];\n\tld.param.u64 %%queue, [d];\n"
-			"\tld.param.u32 %%base, [e];\n"
-			"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
-			"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
-			"%%i0;\n",
-			number, REGS, REGS);
+	base_buf_printf(
+		b,
+		".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, "
+		".param .u64 d, .param .u32 e)\n{\n"
+		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%t, %%none, "
+		"%%tk, %%base, %%th;\n\t.reg .b64 %%l<%u>, %%none2, %%at, %%in, %%out, "
+		"%%sum, %%queue;\n\t.reg .pred %%p<4>, %%rest;\n\t.shared .align 4 .b8 sm[260];\n"
+		"\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
+		"\tld.param.u64 %%sum, [c];\n\tld.param.u64 %%queue, [d];\n"
+		"\tld.param.u32 %%base, [e];\n"
+		"\tmov.u32 %%sm, sm;\n\tmov.u32 %%gid, %%ctaid.x;\n\tmov.u32 %%t, "
+		"%%ntid.x;\n\tmov.u32 %%i0, %%tid.x;\n\tmad.lo.u32 %%gid, %%gid, %%t, "
+		"%%i0;\n",
+		number, REGS, REGS);
 	for (unsigned i = 0; i < REGS; i++)
 		base_buf_printf(b, "\tadd.u32 %%r%u, %%gid, %u;\n\tcvt.u64.u32 %%l%u, %%r%u;\n", i,
 				below(100), i, i);
@@ -420,6 +427,19 @@ static void kernel(struct program *p, unsigned number)
 
 /* Of programs in which blocks meet the machine's own threads race, too, as they are meant to. */
 static bool only_right;
+static enum cpu_jit jit = CPU_JIT_ON;
+
+/* Of blocks that take their numbers in other ways. */
+static void shape(struct program *p, unsigned i)
+{
+	if (p->how.tickets == APART_CLUSTER) {
+		p->launch[i].cluster = 2;
+		p->launch[i].blocks += p->launch[i].blocks % 2;
+	} else if (p->how.tickets == APART_ROWS || p->how.tickets == APART_LANES) {
+		p->launch[i].threads = p->how.tickets == APART_ROWS ? 32 : 8;
+		p->launch[i].rows = p->how.tickets == APART_ROWS ? 2 : 4;
+	}
+}
 
 static void make(struct program *p, uint64_t seed)
 {
@@ -431,6 +451,11 @@ static void make(struct program *p, uint64_t seed)
 	p->is_judged = seed & 1;
 	p->has_queue = p->has_results && !p->is_judged && below(2);
 	p->waits = p->has_queue && !below(4);
+	p->has_order_only = !p->is_judged && below(4);
+	if (!p->has_order_only && !p->is_judged && below(2)) {
+		p->updates = p->updates ? p->updates : 1 + below(ALIKE + 2);
+		p->has_results = p->has_queue = p->waits = true;
+	}
 	p->looks_back = !p->is_judged && !below(4);
 	p->is_uneven = p->looks_back && !below(4);
 	p->peeks = p->looks_back && !below(3) && !only_right;
@@ -438,15 +463,23 @@ static void make(struct program *p, uint64_t seed)
 		p->patience = 1u << (8 + below(6));
 	p->is_racy &= !only_right;
 	p->has_order = p->is_judged && below(4);
-	base_buf_printf(&p->text, ".version 7.8\n.target sm_80\n.address_size 64\n");
+	if (p->has_order_only)
+		p->how = apart_order_draw(&rng, only_right);
+	base_buf_printf(&p->text, ".version 7.8\n.target %s\n.address_size 64\n",
+			p->how.tickets == APART_CLUSTER ? "sm_90" : "sm_80");
 	for (unsigned i = 0; i < KERNELS; i++)
-		kernel(p, i);
+		if (p->has_order_only)
+			apart_order_kernel(&p->how, &rng, &p->text, i);
+		else
+			kernel(p, i);
 	for (unsigned i = 0; i < TURNS; i++) {
 		p->launch[i].kernel = below(KERNELS);
 		bool are_many = below(2); /* groups of several blocks */
 		p->launch[i].blocks = are_many ? 130 + below(350) : 1 + below(120);
 		p->launch[i].threads = 8 + below(are_many ? 24 : 120);
 		p->launch[i].is_free = p->is_judged && !below(4);
+		p->launch[i].rows = p->launch[i].cluster = 1;
+		shape(p, i);
 	}
 }
 
@@ -504,10 +537,11 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		snprintf(name, sizeof(name), "k%u", p->launch[i].kernel);
 		params[ARRAYS] = number;
 		number += p->launch[i].blocks;
-		w.launch = (struct cpu_launch){.kernel = cpu_module_kernel(mod, name),
-					       .grid = {p->launch[i].blocks, 1, 1},
-					       .block = {p->launch[i].threads, 1, 1},
-					       .params = params};
+		w.launch =
+			(struct cpu_launch){.kernel = cpu_module_kernel(mod, name),
+					    .grid = {p->launch[i].blocks, 1, 1},
+					    .block = {p->launch[i].threads, p->launch[i].rows, 1},
+					    .params = params};
 		bool waits = i && op[i] && !p->launch[i].is_free;
 		op[i + 1] = cpu_submit(m, &w, &op[i], waits ? 1 : 0, &fault);
 	}
@@ -535,7 +569,7 @@ static void run(const struct program *p, uint64_t seed, unsigned threads, bool i
 				  .apart_from = is_whole ? UINT32_MAX : 1,
 				  .apart_patience = p->patience,
 				  .devices = 1,
-				  .jit = CPU_JIT_ON,
+				  .jit = jit,
 				  .oracle = p->is_judged ? CPU_ORACLE_PROGRAM : CPU_ORACLE_OFF};
 	struct cpu_oracle_stats oracle;
 	struct cpu_machine *m = cpu_machine_new(&opt);
@@ -598,9 +632,7 @@ static bool check(uint64_t seed)
 	for (unsigned i = 0; i < BASE_COUNTOF(threads); i++) {
 		run(&p, seed, threads[i], false, i ? &other : &first);
 		const char *what = i ? difference(&first, &other) : NULL;
-		if (!i) {
-			njudged += p.is_judged;
-		}
+		njudged += !i && p.is_judged;
 		nbeside += i ? other.stats.beside : 0;
 		ntaken += i ? other.stats.taken_back : 0;
 		if (!what)
@@ -626,6 +658,8 @@ int main(int argc, char **argv)
 	unsigned bad = 0;
 
 	only_right = argc > 3 && !strcmp(argv[3], "right");
+	if (argc > 3 && !strcmp(argv[3], "verify"))
+		jit = CPU_JIT_VERIFY;
 	if (!count) {
 		struct program p;
 		make(&p, seed);

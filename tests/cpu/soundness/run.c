@@ -557,10 +557,15 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* COLLIDER_SOUNDNESS_THREADS: so many, for all launches that may have them, and machine code is
+ * executed both ways. */
 static struct cpu_machine *machine(enum cpu_model model, uint64_t seed, bool has_oracle)
 {
+	const char *threads = getenv("COLLIDER_SOUNDNESS_THREADS");
 	struct cpu_options opt = {.seed = seed,
-				  .threads = 1,
+				  .threads = threads ? (uint32_t)atoi(threads) : 1,
+				  .apart_from = threads ? 1 : 0,
+				  .jit = threads ? CPU_JIT_VERIFY : CPU_JIT_OFF,
 				  .devices = 1,
 				  .sms = 4,
 				  .model = model,
