@@ -456,6 +456,14 @@ expect 0 '"problems":\[\]' --format=json --kernel=all --block-dim=32 --grid-dim=
 # shellcheck disable=SC2086
 expect 0 'barrier: .*branch of line 23 without this barrier of all blocks, which may wait' --kernel=blocks $skips
 
+# A proof for some levels says so.
+cat >"$tree/level.cu" <<'CU'
+__global__ void by_two(int *o) { o[threadIdx.x / 2] = threadIdx.x; }
+CU
+ptx "$tree/level.cu"
+expect 0 'no others are compared than threads of different warps of a block;' --level=block --block-dim=64 --grid-dim=1 "$tree/level.ptx"
+expect 10 'contract: one launch by itself; blockDim.x' --block-dim=64 --grid-dim=1 "$tree/level.ptx"
+
 # values that follow from the thread, of an alarm whose way there depends on memory; no launch that
 # raced is claimed; names of parameters
 cat >"$tree/rows.cu" <<'CU'

@@ -549,6 +549,26 @@ static void say_assumes(struct check *c)
 		say(c, param_text(c->arena, c->o, i));
 }
 
+/* --level: a proof says nothing of other threads. */
+static void say_levels(struct check *c)
+{
+	static const char *const words[] = {
+		[RACE_LEVEL_WARP] = "threads of one warp",
+		[RACE_LEVEL_BLOCK] = "threads of different warps of a block",
+		[RACE_LEVEL_CLUSTER] = "threads of different blocks of a cluster",
+		[RACE_LEVEL_GRID] = "threads of different blocks or clusters"};
+	const char *text = "";
+	bool is_all = true;
+
+	for (unsigned l = RACE_LEVEL_WARP; l <= RACE_LEVEL_GRID; l++) {
+		is_all &= c->o->level[l];
+		if (c->o->level[l])
+			text = base_printf(c->arena, "%s%s%s", text, *text ? ", " : "", words[l]);
+	}
+	if (!is_all)
+		say(c, base_printf(c->arena, "no others are compared than %s", text));
+}
+
 /* What is assumed that the numbers of a launch don't show; TICKET is what atomics do. */
 static uint8_t rests_on(const struct ev *e)
 {
@@ -578,6 +598,7 @@ void prove_say_contract(struct check *c)
 	c->k->may_hold_any = !c->o->is_lockstep && !c->assumed.zero[0].at;
 	c->k->rests_on = rests_on(c->e);
 	say(c, "one launch by itself");
+	say_levels(c);
 	say_dims(c);
 	if (!c->o->all_launches)
 		say(c, "gridDim * blockDim stays below 2^31 in each dimension");
