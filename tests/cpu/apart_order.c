@@ -128,7 +128,7 @@ static void load(struct maker *k)
 		base_buf_printf(k->b, "\t%s", who(k));
 		base_buf_printf(k->b, "ld.%s%s.u32 %%r%u, [%%at];\n", strong(k), space(k), to);
 	} else {
-		flag(k, 8 << below(k, 2));
+		flag(k, 8u << below(k, 2));
 		base_buf_printf(k->b, "\tld.%s%s.v2.u32 {%%r%u, %%r%u}, [%%at];\n", strong(k),
 				space(k), to, other);
 	}
