@@ -111,7 +111,18 @@ static const char text[] =
 	".reg .pred %p;\n.reg .b32 %r<4>;\n.reg .b64 %d<2>;\n"
 	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
 	"again:\nld.volatile.global.u32 %r2, [%d1+4];\nsetp.ne.u32 %p, %r2, %r1;\n"
-	"@%p bra again;\nret;\n}\n";
+	"@%p bra again;\nret;\n}\n"
+	/* in v turns, 8 KiB apart: a strong store of a number of the thread, and a weak load at
+	 * 256 KiB from there; the sum of what is loaded is stored where the last turn stored */
+	".visible .entry publish(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<7>;\n.reg .b64 %d<3>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %tid.x;\n"
+	"mov.u32 %r3, %ctaid.x;\nmad.lo.u32 %r2, %r3, 32, %r2;\n"
+	"mad.wide.u32 %d2, %r2, 4, %d1;\nmov.u32 %r4, 0;\nmov.u32 %r6, 0;\n"
+	"again:\nst.volatile.global.u32 [%d2], %r2;\nld.global.u32 %r5, [%d2+262144];\n"
+	"add.u32 %r6, %r6, %r5;\nadd.u64 %d2, %d2, 8192;\nadd.u32 %r4, %r4, 1;\n"
+	"setp.lt.u32 %p, %r4, %r1;\n@%p bra again;\n"
+	"st.volatile.global.u32 [%d2+-8192], %r6;\nret;\n}\n";
 
 struct fixture {
 	struct base_arena arena;
@@ -613,6 +624,44 @@ static void attempts_take_time_when_looked_at(void **state)
 	}
 }
 
+/* What a group stores strongly before its turn is noted for later. A weak load beside it, from the
+ * same register, takes the address of this turn of the loop all the same. */
+static void loads_follow_strong_stores(void **state)
+{
+	enum { TURNS = 32, LANES = 2048, WORDS = TURNS * LANES };
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		char params[16];
+		open_with(&f,
+			  &(struct cpu_options){
+				  .seed = 3, .threads = threads, .apart_from = 1, .devices = 1});
+		uint32_t *p = cpu_mem_alloc(f.m, 0, 2 * WORDS * sizeof(*p), CPU_MEM_DEVICE);
+		assert_non_null(p);
+		for (uint32_t i = 0; i < WORDS; i++)
+			p[WORDS + i] = i * i + 1;
+		struct cpu_work w = kernel(&f, "publish", LANES / 32, 32, params, TURNS);
+		memcpy(params, &p, sizeof(p));
+		struct cpu_op *op = cpu_submit(f.m, &w, NULL, 0, NULL);
+		assert_non_null(op);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(st.beside, threads > 1);
+		assert_int_equal(st.taken_back, 0);
+		for (uint32_t lane = 0; lane < LANES; lane++) {
+			uint32_t sum = 0;
+			for (uint32_t i = lane; i < WORDS; i += LANES)
+				sum += p[WORDS + i];
+			assert_int_equal(p[WORDS - LANES + lane], sum);
+		}
+		cpu_mem_free(f.m, p);
+		close_machine(&f);
+	}
+}
+
 static void cooperative_grids_are_resident(void **state)
 {
 	(void)state;
@@ -779,6 +828,7 @@ int main(void)
 		cmocka_unit_test(other_launches_are_waited_for),
 		cmocka_unit_test(host_memory_keeps_one_thread),
 		cmocka_unit_test(attempts_take_time_when_looked_at),
+		cmocka_unit_test(loads_follow_strong_stores),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),

@@ -357,8 +357,12 @@ static enum cpu_step exec_strong(struct cpu_warp *w, const struct cpu_inst *in, 
 		return m->plain(w, in, mask);
 	cpu_addr_lanes(w, &m->addr, addr);
 	cpu_touch_lanes(w->worker->touch, w, mask, addr, m->step, TOUCH_UPDATE);
-	if (m->acc.kind == CPU_ACC_STORE && cpu_apart_store(w, in, &m->acc, mask, addr))
+	if (m->acc.kind == CPU_ACC_STORE && cpu_apart_store(w, in, &m->acc, mask, addr)) {
+		/* It leaves no spread. What is kept is of an earlier turn of a loop. */
+		if (m->use.is_first)
+			w->worker->spreads[m->use.way].first = NULL;
 		return CPU_OK;
+	}
 	if (!cpu_apart_await_order(w->worker))
 		return CPU_RETRY;
 	return exec_any(w, in, mask);
