@@ -384,6 +384,50 @@ static void test_next_grid(void **state)
 	}
 }
 
+static const char places[ORACLE_LANES];
+
+/* A lane reads a word, each by an instruction of its own. */
+static void read_alone(struct world *w, uint32_t warp, uint32_t lane, uint64_t address)
+{
+	struct oracle_acc acc = {.inst = &places[lane], .kind = RACE_OP_READ, .bytes = 4};
+	uint64_t at[ORACLE_LANES];
+
+	at[lane] = address;
+	oracle_access_warp(w->o, warp, 1u << lane, &acc, at);
+}
+
+/* Lanes of a warp write bytes: one of a word whose readers were in the grid before, which frees
+ * their set, two of a word that the first of these two has read besides, in an earlier epoch or in
+ * this one. */
+static void test_bytes_of_sets(void **state)
+{
+	const struct oracle_grid g = {
+		.grid = 2, .blocks = 1, .block_threads = THREADS, .cluster_blocks = 1};
+
+	(void)state;
+	for (unsigned how = 0; how < 2 * 2; how++) {
+		bool is_after = how & 1;
+		uint64_t at[ORACLE_LANES] = {X, X + 64, X + 65};
+		struct oracle_acc acc = {.kind = RACE_OP_WRITE, .bytes = 1};
+		struct world w;
+		begin(&w, how & 2);
+		acc.inst = &w;
+		for (uint32_t l = 4; l < 6; l++) {
+			read_alone(&w, w.first, l, X);
+			read_alone(&w, w.first, l, X + 64);
+		}
+		oracle_op_end(w.o, 1);
+		oracle_op_depend(w.o, 2, 1);
+		uint32_t next = oracle_grid(w.o, &g);
+		oracle_op_start(w.o, 2, next);
+		read_alone(&w, next, 1, X + 64);
+		if (is_after)
+			oracle_warp_sync(w.o, next, UINT32_MAX);
+		oracle_access_warp(w.o, next, 7, &acc, at);
+		expect(&w, !is_after);
+	}
+}
+
 /* Packed additions, each of two halves of a word, are compared with none of those before; an atomic
  * of the whole word races with them, as does one of a block's scope. */
 static void test_halves(void **state)
@@ -677,17 +721,18 @@ static void test_before_flags(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
-		cmocka_unit_test(test_pixels),	     cmocka_unit_test(test_pixels_rows),
-		cmocka_unit_test(test_pixels_bytes), cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_reductions),   cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_halves),	     cmocka_unit_test(test_next_grid),
-		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
-		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
-		cmocka_unit_test(test_own_words),    cmocka_unit_test(test_single_lanes),
+		cmocka_unit_test(test_readers),	      cmocka_unit_test(test_other_lanes),
+		cmocka_unit_test(test_pixels),	      cmocka_unit_test(test_pixels_rows),
+		cmocka_unit_test(test_pixels_bytes),  cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_bytes_of_sets), cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_loop),	      cmocka_unit_test(test_halves),
+		cmocka_unit_test(test_next_grid),     cmocka_unit_test(test_observed),
+		cmocka_unit_test(test_epochs),	      cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_counted),	      cmocka_unit_test(test_one_line),
+		cmocka_unit_test(test_flags),	      cmocka_unit_test(test_behind_flags),
+		cmocka_unit_test(test_before_flags),  cmocka_unit_test(test_own_words),
+		cmocka_unit_test(test_single_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

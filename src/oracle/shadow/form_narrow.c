@@ -42,9 +42,11 @@ static void cells_of(const struct oracle *o, const struct oracle_cell *c, struct
 	}
 }
 
-/* Gives the word the cells v. */
-static void split(struct oracle *o, struct oracle_cell *c, const struct oracle_cell v[4])
+/* Gives the word the cells v. Sets of readers are made here while others are freed, so that a set
+ * may lie where one lay of which the row knows something. */
+static void split(struct oracle_now *n, struct oracle_cell *c, const struct oracle_cell v[4])
 {
+	struct oracle *o = n->o;
 	struct oracle_narrow *x = oracle_mem_new(o, sizeof(*x));
 	struct oracle_readers *s = oracle_is_set(c->r) ? oracle_set_of(c->r) : NULL;
 
@@ -53,6 +55,7 @@ static void split(struct oracle *o, struct oracle_cell *c, const struct oracle_c
 		x->byte[b].r = (uintptr_t)oracle_singles_copy(o, s);
 	if (s && !s->is_packed)
 		s->refs += 3;
+	n->known = n->alike_set = NULL;
 	o->words += !(c->w | c->r);
 	c->w = oracle_of_narrow(x);
 	c->r = 0;
@@ -109,7 +112,7 @@ bool oracle_narrow_access(struct oracle_now *n, struct oracle_row *row, struct o
 			return false;
 	}
 	if (!x) {
-		split(n->o, c, v);
+		split(n, c, v);
 		v = oracle_narrow_cells(c);
 	}
 	ORACLE_EACH (k, n->mask) {
