@@ -1,6 +1,6 @@
 /*
- * jit_approx.c - the approximations that machine code computes otherwise than their handlers do,
- * for many arguments or for all.
+ * jit_approx.c - the approximations of which machine code has its own text, for many arguments or
+ * for all.
  *
  *   jit_approx BITS     2^BITS arguments, evenly among all; 32: all of them
  *

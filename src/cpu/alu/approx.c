@@ -1,10 +1,10 @@
 /*
  * approx.c - sin cos ex2 lg2 tanh, and rcp rsqrt sqrt div with .approx or .full.
  *
- * The functions are those of fp_math.h, correctly rounded except for rare cases: a GPU's result may
- * differ in the last places, within the bounds of PTX ISA 9.7.3, whose tables of special values
- * hold exactly. div.approx gives 0 (NaN for an infinite dividend) beyond a divisor of 2^126, as
- * documented. rcp and rsqrt.approx.ftz.f64 read and write the upper 32 bits only.
+ * The functions are those of fp_math.h: a GPU's result may differ in the last places, within the
+ * bounds of PTX ISA 9.7.3, whose tables of special values hold exactly. div.approx gives 0 (NaN for
+ * an infinite dividend) beyond a divisor of 2^126, as documented. rcp and rsqrt.approx.ftz.f64 read
+ * and write the upper 32 bits only.
  * f16 and bf16 forms are in half.c.
  */
 #include "cpu/alu/fp_math.h"
@@ -44,7 +44,7 @@ static inline float div_approx(float a, float b)
 
 APPROX_OP(sin, 1, fp_sincos(x, 0))
 APPROX_OP(cos, 1, fp_sincos(x, 1))
-APPROX_OP(ex2, 1, fp_exp2((double)x))
+APPROX_OP(ex2, 1, fp_exp2(x))
 APPROX_OP(lg2, 1, fp_log2(x))
 APPROX_FN(tanh_f32, false, 1, fp_tanh((double)x))
 APPROX_OP(rcp, 1, 1.0f / x)

@@ -167,7 +167,7 @@ static inline float fp_narrow_odd(double d)
 
 static inline float fp_fma32(float a, float b, float c)
 {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 	return __builtin_fmaf(a, b, c);
 #else
 	return (float)fp_fma_odd(a, b, c);

@@ -1,20 +1,51 @@
 /*
- * fp_math.h - the approximated functions, each a branchless double expression.
+ * fp_math.h - the approximated functions, each a branchless expression.
  *
- * Relative error below 2^-40 before the result is rounded to f32 or less, so results are correctly
- * rounded except for one in some 10^5: well inside PTX's bounds. Only + - * / and sqrt are used, in
- * an order that the source fixes: both builds, and all hosts, give the same bits.
+ * In double: relative error below 2^-40 before the result is rounded to f32 or less, so results are
+ * correctly rounded except for one in some 10^5. In float, by one rounding for each product and sum
+ * (ex2 and lg2, which code calls most): within one unit of the last place. Both are inside PTX's
+ * bounds. Only + - * / fma and sqrt are used, in an order that the source fixes: both builds, and
+ * all hosts, give the same bits.
  */
 #ifndef COLLIDER_CPU_OP_FP_MATH_H
 #define COLLIDER_CPU_OP_FP_MATH_H
 
 #include "cpu/alu/fp.h"
+#include "cpu/jit/approx.h"
 
 /* Added and subtracted, rounds |x| < 2^51 to an integer; then the low bits are the integer. */
 #define FP_ROUNDER 0x1.8p52
+/* The same for |x| < 2^22. */
+#define FP_ROUNDER32 0x1.8p23f
 
-/* 2^x. */
-static inline double fp_exp2(double x)
+/*
+ * 2^x of a float, within 0.86 units of the last place (tried, each seventh float; so is fp_log2).
+ * Subnormal results are made times 2^24. Beyond 128 it is infinity, below -150 zero.
+ */
+static inline float fp_exp2(float x)
+{
+	float a = x > 128.0f ? 128.0f : x;
+
+	a = a < -150.0f ? -150.0f : a;
+	bool is_small = a < -126.0f;
+	a = is_small ? a + 24.0f : a;
+	float shifted = a + FP_ROUNDER32, f = a - (shifted - FP_ROUNDER32);
+	/* (2^f - 1) / f, |f| <= 1/2 */
+	float p = FP_EXP2_5;
+
+	p = fp_fma32(p, f, FP_EXP2_4);
+	p = fp_fma32(p, f, FP_EXP2_3);
+	p = fp_fma32(p, f, FP_EXP2_2);
+	p = fp_fma32(p, f, FP_EXP2_1);
+	p = fp_fma32(p, f, FP_EXP2_0);
+	p = fp_fma32(p, f, 1.0f);
+	p = fp_f32(fp_b32(p) + (fp_b32(shifted) << 23));
+	p = is_small ? p * 0x1p-24f : p;
+	return x == x ? p : x;
+}
+
+/* 2^x of a double. */
+static inline double fp_exp2_64(double x)
 {
 	x = x > 400.0 ? 400.0 : x;
 	x = x < -400.0 ? -400.0 : x;
@@ -37,40 +68,38 @@ static inline double fp_exp2(double x)
 	return p * scale;
 }
 
-/* The logarithm to base 2 of a float: negative is NaN, zero -inf. */
-static inline double fp_log2(float x)
+/*
+ * The logarithm to base 2 of a float, within 0.98 units of the last place: negative is NaN, zero
+ * -inf. The significand is taken between the roots of 1/2 and 2, so that no digits are lost at 1.
+ */
+static inline float fp_log2(float x)
 {
-	uint64_t u = fp_b64((double)x);
-	double m = fp_f64((u & 0xfffffffffffffull) | 0x3ff0000000000000ull);
-	/* The biased exponent as a double, by way of the significand of 2^52. */
-	double e = fp_f64(u >> 52 | 0x4330000000000000ull) - 0x1p52 - 1023.0;
-	bool is_big = m > 0x1.6a09e667f3bcdp+0;
+	bool is_small = x < 0x1p-126f;
+	uint32_t u = fp_b32(is_small ? x * 0x1p24f : x);
+	int32_t e = (int32_t)(u - FP_ROOT_HALF) >> 23;
+	float t = fp_f32(u - ((uint32_t)e << 23)) - 1.0f;
+	/* log2(1 + t) / t - 1 */
+	float p = FP_LOG2_9;
 
-	m = is_big ? m * 0.5 : m;
-	e = is_big ? e + 1.0 : e;
-	double s = (m - 1.0) / (m + 1.0), z = s * s;
-	/* atanh: z^k / (2k + 1), z < 0.0295 */
-	double p = 1.0 / 19.0;
+	p = fp_fma32(p, t, FP_LOG2_8);
+	p = fp_fma32(p, t, FP_LOG2_7);
+	p = fp_fma32(p, t, FP_LOG2_6);
+	p = fp_fma32(p, t, FP_LOG2_5);
+	p = fp_fma32(p, t, FP_LOG2_4);
+	p = fp_fma32(p, t, FP_LOG2_3);
+	p = fp_fma32(p, t, FP_LOG2_2);
+	p = fp_fma32(p, t, FP_LOG2_1);
+	p = fp_fma32(p, t, FP_LOG2_0);
+	float r = (float)(is_small ? e - 24 : e) + fp_fma32(p, t, t);
 
-	p = p * z + 1.0 / 17.0;
-	p = p * z + 1.0 / 15.0;
-	p = p * z + 1.0 / 13.0;
-	p = p * z + 1.0 / 11.0;
-	p = p * z + 1.0 / 9.0;
-	p = p * z + 1.0 / 7.0;
-	p = p * z + 1.0 / 5.0;
-	p = p * z + 1.0 / 3.0;
-	p = p * z + 1.0;
-	double r = e + (s * p) * 0x1.71547652b82fep+1; /* 2 / ln 2 */
-
-	r = x > 0x1.fffffep127f ? HUGE_VAL : r;
-	r = x == 0.0f ? -HUGE_VAL : r;
+	r = x > 0x1.fffffep127f ? x : r;
+	r = x == 0.0f ? -HUGE_VALF : r;
 	return x >= 0.0f ? r : NAN;
 }
 
 static inline double fp_tanh(double x)
 {
-	double e = fp_exp2(x * 0x1.71547652b82fep+1); /* e^2x */
+	double e = fp_exp2_64(x * 0x1.71547652b82fep+1); /* e^2x */
 	double r = (e - 1.0) / (e + 1.0), small = x - x * x * x * (1.0 / 3.0);
 
 	r = x > 40.0 ? 1.0 : r;

@@ -61,7 +61,7 @@ HALF_FN(half_fma, fma_half(a[i], b[i], c[i]))
 HALF_FN(half_fma_bf16, fp_narrow_odd(fp_fma_odd(a[i], b[i], c[i])))
 HALF_FN(half_abs, fp_f32(fp_b32(a[i]) & 0x7fffffffu))
 HALF_FN(half_neg, fp_f32(fp_b32(a[i]) ^ 0x80000000u))
-HALF_FN(half_ex2, (float)fp_exp2((double)a[i]))
+HALF_FN(half_ex2, (float)fp_exp2_64((double)a[i]))
 HALF_FN(half_tanh, (float)fp_tanh((double)a[i]))
 
 static void half_minmax(const struct half_op *h, const float *restrict a, const float *restrict b,

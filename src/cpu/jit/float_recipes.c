@@ -2,11 +2,13 @@
  * float_recipes.c - f32 and f64 arithmetic, approximations and conversions as vector operations
  * (rows.def).
  *
- * The approximations are those of alu/fp_math.h, operation by operation in double, so that results
- * are the same to the last bit; products and sums stay apart as they do there.
+ * The approximations are those of alu/fp_math.h, operation by operation, so that results are the
+ * same to the last bit; products and sums are fused where they are there.
  */
 #include <math.h>
+#include <string.h>
 
+#include "cpu/jit/approx.h"
 #include "cpu/jit/cvt_int.h"
 #include "cpu/jit/ir.h"
 #include "cpu/jit/rows.h"
@@ -162,6 +164,14 @@ static jit_val num(struct jit_gen *g, double v)
 	return jit_f64(g, v);
 }
 
+static jit_val num32(struct jit_gen *g, float v)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	return jit_word(g, u);
+}
+
 /* a polynomial in x, the highest coefficient first */
 static jit_val poly(struct jit_gen *g, jit_val x, const double *c, unsigned n)
 {
@@ -186,92 +196,63 @@ static bool by_halves(struct jit_gen *g, const struct cpu_inst *in, uint32_t how
 	return out32(g, in, jit_concat(g, r[0], r[1]), how);
 }
 
-/* The same with one rounding for each product and sum. */
-static jit_val fused_poly(struct jit_gen *g, jit_val x, const double *c, unsigned n)
+/* A polynomial in x of floats, the constant term first. */
+static jit_val fused_poly(struct jit_gen *g, jit_val x, const float *c, unsigned n)
 {
-	jit_val p = num(g, c[0]);
+	jit_val p = num32(g, c[--n]);
 
-	for (unsigned i = 1; i < n; i++)
-		p = jit_fma(g, M(VFMADD231PD), p, x, num(g, c[i]));
+	while (n)
+		p = jit_fma(g, M(VFMADD231PS), p, x, num32(g, c[--n]));
 	return p;
 }
 
-/*
- * ex2 and lg2 are fp_exp2 and fp_log2 by fewer operations: products and sums are fused, the power
- * of two is added to the exponent, and what is exact in float is done for all eight lanes at once.
- * The floats are the same for every argument (tried, all 2^32: tests/cpu/jit_approx.c).
- */
-static jit_val ex2_half(struct jit_gen *g, jit_val x)
-{
-	/* fp_exp2's polynomial, whose highest term T11(2f) has made one of lower ones. */
-	static const double c[] = {0x1.e4cf5158b8ec7p-28,
-				   0x1.b67548a252ff2p-24,
-				   0x1.62c0223a5c822p-20,
-				   0x1.ffcb5452d6921p-17,
-				   0x1.430912f86c786p-13,
-				   0x1.5d87fe9d67b28p-10,
-				   0x1.3b2ab6fba4e77p-7,
-				   0x1.c6b08d703ceb8p-5,
-				   0x1.ebfbdff82c58ep-3,
-				   0x1.62e42fefa3a19p-1,
-				   1.0};
-	jit_val rounder = num(g, 0x1.8p52), shifted = add(g, x, rounder);
-	jit_val f = sub(g, x, sub(g, shifted, rounder));
-
-	/* The low bits of a NaN that was a float are 0: it stays one. */
-	return jit_2(g, M(VPADDQ), fused_poly(g, f, c, BASE_COUNTOF(c)),
-		     jit_1i(g, M(VPSLLQ), shifted, 52));
-}
-
+/* fp_exp2 of alu/fp_math.h. */
 static bool ex2(struct jit_gen *g, const struct cpu_inst *in, uint32_t how)
 {
+	static const float c[] = {1.0f,	     FP_EXP2_0, FP_EXP2_1, FP_EXP2_2,
+				  FP_EXP2_3, FP_EXP2_4, FP_EXP2_5};
 	/* The constant first: a NaN comes second and stays. */
-	jit_val a = jit_2(g, M(VMINPS), jit_word(g, 0x43c80000u), in32(g, in, 0, how)), r[2];
+	jit_val a = jit_2(g, M(VMINPS), num32(g, 128.0f), in32(g, in, 0, how)), small = 0;
 
-	a = jit_2(g, M(VMAXPS), jit_word(g, 0xc3c80000u), a); /* -400 to 400 */
-	for (unsigned i = 0; i < 2; i++) {
-		jit_val x = jit_grow(g, M(VCVTPS2PD), i ? jit_upper(g, a) : a);
-		r[i] = jit_shrink(g, M(VCVTPD2PS), ex2_half(g, x));
+	/* Results that .ftz takes for zero need only be small. */
+	a = jit_2(g, M(VMAXPS), num32(g, how & FTZ ? -127.0f : -150.0f), a);
+	if (!(how & FTZ)) {
+		small = jit_2i(g, M(VCMPPS), a, num32(g, -126.0f), LT);
+		a = jit_2(g, M(VADDPS), a, jit_2(g, M(VPAND), small, num32(g, 24.0f)));
 	}
-	return out32(g, in, jit_concat(g, r[0], r[1]), how);
+	jit_val n = jit_1(g, M(VCVTPS2DQ), a);
+	jit_val f = jit_2(g, M(VSUBPS), a, jit_1(g, M(VCVTDQ2PS), n));
+	/* Of a NaN n is 2^31, from which nothing is left: it stays a NaN. */
+	jit_val r = jit_2(g, M(VPADDD), fused_poly(g, f, c, BASE_COUNTOF(c)),
+			  jit_1i(g, M(VPSLLD), n, 23));
+	if (small)
+		r = jit_2(g, M(VMULPS), r, jit_blend(g, num32(g, 1.0f), num32(g, 0x1p-24f), small));
+	return out32(g, in, r, how);
 }
 
-/* Of a significand between the roots of 1/2 and 2, and an exponent. */
-static jit_val lg2_half(struct jit_gen *g, jit_val m, jit_val e)
-{
-	/* Of fp_log2's series, in 2 / ln 2, the polynomial that is nearest up to s * s = 0.0295. */
-	static const double c[] = {0x1.f17dfd13ae0efp-3, 0x1.0bb80a92c80ccp-2, 0x1.484fa9965bc9cp-2,
-				   0x1.a61756810b0f8p-2, 0x1.2776c516a083cp-1, 0x1.ec709dc39ca40p-1,
-				   0x1.71547652b82ffp+1};
-	jit_val one = num(g, 1.0), s = jit_2(g, M(VDIVPD), sub(g, m, one), add(g, m, one));
-
-	return jit_fma(g, M(VFMADD231PD), s, fused_poly(g, mul(g, s, s), c, BASE_COUNTOF(c)), e);
-}
-
+/* fp_log2 of alu/fp_math.h. */
 static bool lg2(struct jit_gen *g, const struct cpu_inst *in, uint32_t how)
 {
-	jit_val a = in32(g, in, 0, how), x = a, zero = jit_word(g, 0), r[2], from = 0;
+	static const float c[] = {FP_LOG2_0, FP_LOG2_1, FP_LOG2_2, FP_LOG2_3, FP_LOG2_4,
+				  FP_LOG2_5, FP_LOG2_6, FP_LOG2_7, FP_LOG2_8, FP_LOG2_9};
+	jit_val a = in32(g, in, 0, how), x = a, zero = jit_word(g, 0), from = 0;
 
 	if (!(how & FTZ)) { /* subnormal ones times 2^24 */
-		jit_val small = jit_2i(g, M(VCMPPS), a, jit_word(g, 0x00800000u), LT);
-		x = jit_blend(g, a, jit_2(g, M(VMULPS), a, jit_word(g, 0x4b800000u)), small);
+		jit_val small = jit_2i(g, M(VCMPPS), a, num32(g, 0x1p-126f), LT);
+		x = jit_blend(g, a, jit_2(g, M(VMULPS), a, num32(g, 0x1p24f)), small);
 		from = jit_2(g, M(VPAND), small, jit_word(g, 24));
 	}
-	/* 0x3f3504f4: the least float above the root of 1/2 */
-	jit_val e = jit_1i(g, M(VPSRAD), jit_2(g, M(VPSUBD), x, jit_word(g, 0x3f3504f4u)), 23);
+	jit_val e = jit_1i(g, M(VPSRAD), jit_2(g, M(VPSUBD), x, jit_word(g, FP_ROOT_HALF)), 23);
 	jit_val m = jit_2(g, M(VPSUBD), x, jit_1i(g, M(VPSLLD), e, 23));
+	jit_val t = jit_2(g, M(VSUBPS), m, num32(g, 1.0f));
 	if (from)
 		e = jit_2(g, M(VPSUBD), e, from);
-	for (unsigned i = 0; i < 2; i++) {
-		jit_val half = jit_grow(g, M(VCVTPS2PD), i ? jit_upper(g, m) : m);
-		jit_val by = jit_grow(g, M(VCVTDQ2PD), i ? jit_upper(g, e) : e);
-		r[i] = jit_shrink(g, M(VCVTPD2PS), lg2_half(g, half, by));
-	}
-	jit_val all = jit_concat(g, r[0], r[1]);
-	all = jit_blend(g, all, a, jit_2i(g, M(VCMPPS), a, jit_word(g, 0x7f800000u), EQ));
-	all = jit_blend(g, all, jit_word(g, 0xff800000u), jit_2i(g, M(VCMPPS), a, zero, EQ));
-	all = jit_blend(g, jit_word(g, 0x7fffffffu), all, jit_2i(g, M(VCMPPS), a, zero, GE));
-	return out32(g, in, all, how);
+	jit_val r = jit_fma(g, M(VFMADD231PS), fused_poly(g, t, c, BASE_COUNTOF(c)), t, t);
+	r = jit_2(g, M(VADDPS), jit_1(g, M(VCVTDQ2PS), e), r);
+	r = jit_blend(g, r, a, jit_2i(g, M(VCMPPS), a, jit_word(g, 0x7f800000u), EQ));
+	r = jit_blend(g, r, jit_word(g, 0xff800000u), jit_2i(g, M(VCMPPS), a, zero, EQ));
+	r = jit_blend(g, jit_word(g, 0x7fffffffu), r, jit_2i(g, M(VCMPPS), a, zero, GE));
+	return out32(g, in, r, how);
 }
 
 /* Two steps in double from y, which is right to 2^-11: to 2^-34, then to half a unit or so. */
