@@ -218,5 +218,11 @@ unsigned inst_detectors_of(const struct ptx_module *m);
  * reason is in `sink`).
  */
 bool inst_strip(struct ptx_module *m, struct base_sink *sink);
+/*
+ * bare.c: appends a module's text as its compiler left it (or as it is, if what was inserted
+ * can't be removed); and the same as a line of JSON, {"ptx":...}, as --record-launches has it.
+ */
+void inst_bare(const char *file, const char *text, size_t size, struct base_buf *out);
+void inst_bare_line(const char *file, const char *text, size_t size, struct base_buf *out);
 
 #endif

@@ -560,6 +560,11 @@ void rt_launches_open(const char *file)
 	(void)file;
 }
 
+void rt_launches_record(const struct rt_work *w)
+{
+	(void)w;
+}
+
 void rt_capsules_start(const char *folder)
 {
 	(void)folder;

@@ -39,6 +39,8 @@ enum rt_error rt_payload_kernel(struct rt_payload *p, struct rt_launch l)
 	enum rt_error e = rt_launch_prepare(&l, &p->work);
 	p->work.func = l.func;
 	p->work.cpu.device = l.device;
+	if (e == RT_OK)
+		rt_launches_record(&p->work);
 	return e;
 }
 

@@ -11,6 +11,7 @@
 #include "cudart/report/collider.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/link.h"
+#include "instrument/instrument.h"
 #include "judge/judge.h"
 #include "race/file/shm_write.h"
 
@@ -75,9 +76,10 @@ static struct texts *texts_of(const struct rt_image *im)
 	t->v = base_calloc(t->n + 1, sizeof(*t->v));
 	for (size_t i = 0; i < t->n; i++) {
 		struct base_buf text = {0};
-		rt_launches_text(&im->sources.v[i], &text);
+		const struct rt_source *s = &im->sources.v[i];
+		inst_bare(s->file, s->text, s->size, &text);
 		t->v[i] = (struct judge_text){
-			.file = strdup(im->sources.v[i].file), .text = text.p, .bytes = text.n};
+			.file = strdup(s->file), .text = text.p, .bytes = text.n};
 	}
 	HASH_ADD_PTR(known, image, t);
 	return t;

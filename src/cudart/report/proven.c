@@ -35,6 +35,7 @@
 #include "cpu/proven.h"
 #include "cudart/report/collider.h"
 #include "flow/flow.h"
+#include "instrument/instrument.h"
 #include "race/file/shm_write.h"
 
 #define WORTH	 750000u /* instructions of warps: a tenth of a second or less */
@@ -118,14 +119,18 @@ static struct proofs *proofs_of(const struct rt_kern *k)
 	return p;
 }
 
-/* The module of the kernel's text, as the program has it. False: there is none. */
-static bool put_plain(const struct rt_kern *k, struct base_buf *out)
+typedef void text_fn(const char *file, const char *text, size_t size, struct base_buf *out);
+
+/* The module of the kernel's text, as its compiler left it, as `put` puts it. False: there is
+ * none. */
+static bool put_plain(const struct rt_kern *k, text_fn *put, struct base_buf *out)
 {
 	size_t part;
 
 	rt_images_lock();
-	if (text_of(k, &part))
-		rt_launches_text(&k->image->sources.v[part], out);
+	const struct rt_source *s = text_of(k, &part) ? &k->image->sources.v[part] : NULL;
+	if (s)
+		put(s->file, s->text, s->size, out);
 	rt_images_unlock();
 	return out->n != 0;
 }
@@ -152,7 +157,7 @@ static bool is_text_hopeless(const struct rt_kern *k, uint64_t *weight)
 		look_at(f, weight, &has_other);
 		return has_other;
 	}
-	if (put_plain(k, &plain))
+	if (put_plain(k, inst_bare, &plain))
 		m = ptx_parse(&arena, "a launch", plain.p, plain.n, &sink);
 	if (m && !sink.errors)
 		ptx_each_item(m, it)
@@ -219,7 +224,7 @@ static void was_checked(void *arg, void *tag, const struct cpu_launch *l, uint64
 
 /* ---- which launch it is -------------------------------------------------------------------- */
 
-static bool is_alike(const struct rt_word *a, const struct rt_word *b)
+static bool is_alike(const struct race_param_word *a, const struct race_param_word *b)
 {
 	return a->off == b->off && a->bytes == b->bytes && a->array == b->array && a->at == b->at &&
 	       (a->array || a->value == b->value);
@@ -238,7 +243,7 @@ static bool is_near(const struct shape *s, const struct cpu_launch *l, const str
 	if (!has_dims(s, l) || s->words.n != w->n)
 		return false;
 	for (size_t i = 0; i < w->n; i++) {
-		const struct rt_word *a = &s->words.v[i], *b = &w->v[i];
+		const struct race_param_word *a = &s->words.v[i], *b = &w->v[i];
 		is_any[i] = s->is_any[i] || !is_alike(a, b);
 		if (is_any[i] && (a->off != b->off || a->bytes != b->bytes || a->array || b->array))
 			return false;
@@ -252,7 +257,7 @@ static struct shape *shape_of(const struct proofs *p, const struct cpu_launch *l
 	for (struct shape *s = p->shapes; s; s = s->next) {
 		bool is_it = has_dims(s, l) && s->words.n == w->n;
 		for (size_t i = 0; i < w->n && is_it; i++) {
-			struct rt_word a = s->words.v[i];
+			struct race_param_word a = s->words.v[i];
 			if (s->is_any[i] && !a.array && !w->v[i].array)
 				a.value = w->v[i].value;
 			is_it = is_alike(&a, &w->v[i]);
@@ -347,13 +352,10 @@ static char **environment(struct base_arena *a)
 static bool write_question(int fd, const struct rt_kern *k, const struct cpu_launch *l,
 			   const struct shape *s)
 {
-	struct base_buf plain = {0}, line = {0};
+	struct base_buf line = {0};
 	size_t done = 0;
 
-	(void)put_plain(k, &plain);
-	base_buf_puts(&line, "{\"ptx\":\"");
-	rt_launches_json(&line, plain.p ? plain.p : "", plain.n);
-	base_buf_puts(&line, "\"}\n");
+	bool has_text = put_plain(k, inst_bare_line, &line);
 	rt_launches_put(l, &s->words, s->is_any, &line);
 	while (done < line.n) {
 		ssize_t n = write(fd, line.p + done, line.n - done);
@@ -361,8 +363,7 @@ static bool write_question(int fd, const struct rt_kern *k, const struct cpu_lau
 			break;
 		done += (size_t)n;
 	}
-	bool ok = plain.n && done == line.n;
-	base_buf_free(&plain);
+	bool ok = has_text && done == line.n;
 	base_buf_free(&line);
 	return ok;
 }
@@ -505,7 +506,7 @@ static bool find_extent(const struct rt_kern *k, unsigned device, const struct s
 		return k->image->on[device] && cpu_module_symbol(k->image->on[device], s->variable,
 								 &out->base, &out->bytes);
 	for (size_t i = 0; i < w->n; i++) {
-		const struct rt_word *x = &w->v[i];
+		const struct race_param_word *x = &w->v[i];
 		if (x->off != s->param || !x->array)
 			continue;
 		*out = (struct cpu_extent){x->value - x->at, x->size};

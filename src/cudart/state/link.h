@@ -90,24 +90,15 @@ struct rt_image {
 	struct rt_var *vars;
 };
 
-/* launches.c: the text of a part as the compiler left it, without what was inserted since. */
-void rt_launches_text(const struct rt_source *s, struct base_buf *out);
-/* The words of a launch's parameters: numbers, and pointers into `array` (from 1; 0: none) of this
- * launch. */
-struct rt_word {
-	uint32_t off, bytes, array;
-	uint64_t value, at, size; /* the place in the array, and its size */
-};
+/* launches.c: the words of a launch's parameters. */
 struct rt_words {
-	struct rt_word *v;
+	struct race_param_word *v;
 	size_t n, cap;
 };
 void rt_launches_words(const struct cpu_launch *l, struct rt_words *out);
-/* As a line of JSON, without the words that may be anything (NULL: all are there); a text in
- * quotes. */
+/* As a line of JSON, without the words that may be anything (NULL: all are there). */
 void rt_launches_put(const struct cpu_launch *l, const struct rt_words *words, const bool *is_any,
 		     struct base_buf *shown);
-void rt_launches_json(struct base_buf *out, const char *s, size_t n);
 
 void rt_images_lock(void);
 void rt_images_unlock(void);

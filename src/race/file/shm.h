@@ -17,12 +17,13 @@
 #include <stddef.h>
 
 #include "race/file/box.h"
+#include "race/launched.h"
 #include "race/shuffle/hold.h"
 #include "race/shuffle/blocks.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 13u
+#define RACE_SHM_VERSION 14u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -194,6 +195,7 @@ struct race_shm {
 	uint32_t failed_modules; /* that could not be loaded; atomic */
 	uint64_t patterns;	 /* of --variable that match an access; atomic */
 	struct race_load load;
+	struct race_recorded recorded; /* --record-launches */
 	struct race_choice choice;
 };
 
