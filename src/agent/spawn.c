@@ -307,7 +307,7 @@ static int set_gpu(const struct spawn_request *req)
 		return -1;
 	/* Code that is instrumented as it is loaded is so when the driver loads it: at its first
 	 * use. */
-	return setenv(INJECT_ENV, req->agent, !req->forward) ||
+	return (req->agent && setenv(INJECT_ENV, req->agent, !req->forward)) ||
 	       (!req->is_lazy && setenv(LOADING_ENV, "EAGER", 0));
 }
 

@@ -16,7 +16,8 @@
 
 struct spawn_request {
 	char *const *argv; /* the program and its arguments, NULL at the end */
-	const char *agent; /* path of libcollider_agent.so; copied nowhere, outlives the call */
+	/* Path of libcollider_agent.so; copied nowhere, outlives the call. NULL: none is loaded. */
+	const char *agent;
 	uint32_t rdelay, wdelay, dense, window, sample, seed; /* as in struct race_shm */
 	uint32_t flags;					      /* RACE_RUN_* */
 	uint32_t order, sites, sites_limit;		      /* as in struct race_shm */

@@ -12,20 +12,21 @@
 
 #include <sys/types.h>
 
-int cli_run(struct option_set *set);	     /* run.c */
-int cli_instrument(struct option_set *set);  /* instrument.c */
-int cli_report(struct option_set *set);	     /* report.c */
-int cli_judge(struct option_set *set);	     /* judge.c */
-int cli_prove(struct option_set *set);	     /* prove.c */
-int cli_prove_launch(int argc, char **argv); /* prove_launch.c: for the CPU device */
-int cli_sweep_worker(int argc, char **argv); /* sweep_worker.c: for collider-mpi */
-int cli_hirace(struct option_set *set);	     /* hirace.c */
-int cli_sweep(struct option_set *set);	     /* sweep.c */
-int cli_reduce(struct option_set *set);	     /* reduce.c */
-int cli_suppress(struct option_set *set);    /* suppress.c */
-int cli_history(struct option_set *set);     /* history.c */
-int cli_doctor(struct option_set *set);	     /* doctor.c */
-int cli_help(struct option_set *set);	     /* help.c */
+int cli_run(struct option_set *set);	      /* run.c */
+int cli_instrument(struct option_set *set);   /* instrument.c */
+int cli_report(struct option_set *set);	      /* report.c */
+int cli_judge(struct option_set *set);	      /* judge.c */
+int cli_prove(struct option_set *set);	      /* prove.c */
+int cli_prove_launch(int argc, char **argv);  /* prove_launch.c: for the CPU device */
+int cli_recorded_text(int argc, char **argv); /* recorded.c: for a program on a GPU */
+int cli_sweep_worker(int argc, char **argv);  /* sweep_worker.c: for collider-mpi */
+int cli_hirace(struct option_set *set);	      /* hirace.c */
+int cli_sweep(struct option_set *set);	      /* sweep.c */
+int cli_reduce(struct option_set *set);	      /* reduce.c */
+int cli_suppress(struct option_set *set);     /* suppress.c */
+int cli_history(struct option_set *set);      /* history.c */
+int cli_doctor(struct option_set *set);	      /* doctor.c */
+int cli_help(struct option_set *set);	      /* help.c */
 
 /* Prints the errors and warnings so far on stderr, and forgets them. */
 void cli_flush(struct base_sink *sink);
@@ -81,6 +82,16 @@ char *const *cli_python_cpu(struct base_arena *a, const char *cudart);
 /* Adds a note: what was instrumented as it was loaded. */
 void cli_load_note(struct race_results *r, const struct race_shm *shm,
 		   const struct spawn_request *req);
+
+/* recorded.c: --record-launches. The file's name becomes one that doesn't hang on the folder. */
+void cli_recorded_place(struct option_set *set);
+/* For the environment of a program on a GPU; NULL: there is none. */
+char *cli_recorded_variable(struct base_arena *a, const char *path);
+/* Why launches aren't recorded (enum race_unnoted), in words; NULL: none is for that reason. */
+const char *cli_recorded_unnoted(struct base_arena *a, const struct race_shm *shm, unsigned why);
+/* Adds notes: how many launches were recorded. */
+void cli_recorded_note(struct race_results *r, const struct option_set *set,
+		       const struct race_shm *shm);
 
 /* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
 int cli_replay_check(struct option_set *set);

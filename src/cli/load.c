@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say_not(const char *why)
+static void say_not(const struct option_set *set, const char *why)
 {
 	base_say("GPU code isn't instrumented as it is loaded: %s", why);
+	if (option_text(set, OPTION_RECORD_LAUNCHES))
+		base_say("nor are launches recorded");
 }
 
 /* COLLIDER_TOOL_OPTIONS for the process that puts the checks in; NULL with a message. */
@@ -44,7 +46,7 @@ static const char *make_given(struct option_set *set, bool is_asked, const char 
 	self[n < 0 ? 0 : n] = 0;
 	const char *key = options && *self ? tool_load_key(self, a) : NULL;
 	if (!key) {
-		say_not("see above (--load=off doesn't try)");
+		say_not(set, "see above (--load=off doesn't try)");
 		return NULL;
 	}
 	return base_printf(a, "%s\n%s\n%s\n" COLLIDER_VERSION " %s\n%s\n%s%s\n%s", driver, self,
@@ -52,21 +54,28 @@ static const char *make_given(struct option_set *set, bool is_asked, const char 
 			   option_flag(set, OPTION_ANY_PTX) ? "a" : "", is_asked ? "d" : "", agent);
 }
 
-/* One more for the program's environment, by which it finds its judge. */
-static void add_beside(struct option_set *set, struct spawn_request *req)
+/* One more for the program's environment. */
+static void add_variable(struct option_set *set, struct spawn_request *req, const char *text)
 {
-	const char *judge = cli_beside_choose(set);
 	size_t n = 0;
 
-	if (!judge)
-		return;
 	while (req->environment && req->environment[n])
 		n++;
 	char **all = BASE_NEWN(&set->arena, char *, n + 2);
 	if (n)
 		memcpy(all, req->environment, n * sizeof(*all));
-	all[n] = (char *)(uintptr_t)judge;
+	all[n] = (char *)(uintptr_t)text;
 	req->environment = all;
+}
+
+/* By which it finds its judge. */
+static void add_beside(struct option_set *set, struct spawn_request *req)
+{
+	const char *judge = cli_beside_choose(set);
+
+	if (!judge)
+		return;
+	add_variable(set, req, judge);
 	req->beside = cli_beside_start;
 }
 
@@ -76,31 +85,39 @@ void cli_load_choose(struct option_set *set, bool is_asked, struct spawn_request
 	bool is_on = !option_is(set, OPTION_LOAD, "off") &&
 		     (option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT);
 
-	if (!is_on && !cli_beside_is_on(set))
+	bool is_seen = cli_beside_is_on(set) || option_text(set, OPTION_RECORD_LAUNCHES);
+
+	if (!is_on && !is_seen)
 		return;
 	const char *driver = spawn_find_driver(&set->arena);
 	if (!driver)
 		return;
 	if (spawn_has_rights(set->args.v[0])) {
-		say_not("the program runs with another user's rights, so that nothing is "
-			"preloaded");
+		say_not(set, "the program runs with another user's rights, so that nothing is "
+			     "preloaded");
 		return;
 	}
 	req->forward = spawn_find_forward(&set->arena, driver, &why);
 	if (!req->forward) {
-		say_not(why);
+		say_not(set, why);
 		return;
 	}
 	req->given = is_on ? make_given(set, is_asked, driver, req->agent) : NULL;
 	req->is_lazy = req->given != NULL;
 	if (req->is_lazy)
 		req->environment = cli_python_environment(&set->arena, options_of(set), req->agent);
-	if (!req->given && cli_beside_is_on(set))
+	/* Nothing hangs on when code is loaded that gets no checks. */
+	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
+		req->is_lazy = option_text(set, OPTION_RECORD_LAUNCHES) != NULL;
+	if (!req->given && is_seen)
 		req->given = base_printf(&set->arena, "%s\n\n\n\n\n\n%s", driver, req->agent);
 	if (!req->given)
 		req->forward = NULL;
 	else
 		add_beside(set, req);
+	const char *file = option_text(set, OPTION_RECORD_LAUNCHES);
+	if (req->forward && file)
+		add_variable(set, req, cli_recorded_variable(&set->arena, file));
 }
 
 /* None of a GPU program's code has checks: what would help. */

@@ -125,6 +125,8 @@ int main(int argc, char **argv)
 	tool_set_prover(prune_find);
 	if (argc && !strcmp(argv[0], "collider-prove-launch"))
 		return cli_prove_launch(argc, argv);
+	if (argc && !strcmp(argv[0], "collider-text"))
+		return cli_recorded_text(argc, argv);
 	if (argc && !strcmp(argv[0], "collider-sweep-worker"))
 		return cli_sweep_worker(argc, argv);
 	if (tool)

@@ -289,7 +289,7 @@ static const char *temp_file(struct base_arena *a)
 static int run_program(struct job *j, struct prove_texts *texts)
 {
 	const char *path = temp_file(&j->set->arena);
-	int rc = path ? prove_record(j->set->args.v, path, &j->set->arena) : BASE_EXIT_ENV;
+	int rc = path ? prove_record(j->set, path, &j->set->arena) : BASE_EXIT_ENV;
 
 	if (!rc)
 		rc = prove_read_launches(path, &j->o, texts, &j->set->arena);

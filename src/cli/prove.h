@@ -16,9 +16,10 @@ struct prove_texts {
 };
 int prove_read_launches(const char *path, struct prove_options *o, struct prove_texts *texts,
 			struct base_arena *a);
-/* prove_run.c: runs a program on the CPU device without checks and writes its launches to `path`.
+/* prove_run.c: runs the program of the arguments without checks and writes its launches to `path`.
  * Returns 0 or an exit code; how the program ends is said, and is no error. */
-int prove_record(char *const *argv, const char *path, struct base_arena *a);
+struct option_set;
+int prove_record(const struct option_set *set, const char *path, struct base_arena *a);
 
 /* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
 bool prove_read_dims(const char *s, uint32_t *dim);

@@ -247,6 +247,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	note_coverage(&r, set, coverage);
 	cli_choice_note(&r, set);
 	cli_load_note(&r, res->shm, req);
+	cli_recorded_note(&r, set, res->shm);
 	if (!option_flag(set, OPTION_VERIFY))
 		race_merge(&r);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
@@ -402,10 +403,6 @@ static int check_device(const struct option_set *set)
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
-	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
-		base_say("error: --record-launches works on the CPU device (--device=cpu)");
-		return BASE_EXIT_USAGE;
-	}
 	if (option_text(set, OPTION_CAPSULES) && !takes_cpu(set) && !cli_beside_is_on(set)) {
 		base_say("error: --capsules works on the CPU device (--device=cpu), or with "
 			 "--judge=auto");
@@ -528,6 +525,7 @@ int cli_run(struct option_set *set)
 	int rc;
 
 	apply_verify(set);
+	cli_recorded_place(set);
 	rc = cli_replay_check(set);
 	if (!rc)
 		rc = check_device(set);

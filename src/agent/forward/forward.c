@@ -99,6 +99,21 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The same in front of other hooks, which they call. */
+static void put_first(const struct forward_hook *h)
+{
+	for (; h->name; h++) {
+		void *entry = *h->real ? forward_symbols_find(&own, h->name) : NULL;
+		void **slot = entry ? forward_slot(entry) : NULL;
+		const char *now = slot ? *slot : NULL;
+		if (!slot)
+			continue;
+		if (now < forward_lazy || now >= forward_lazy_end)
+			*h->real = *slot;
+		__atomic_store_n(slot, h->ours, __ATOMIC_RELEASE);
+	}
+}
+
 static void put_driver(void)
 {
 	const char *name;
@@ -157,11 +172,14 @@ static void start(void)
 		find_hooked(forward_start_hooks);
 		find_hooked(forward_load_hooks);
 		find_hooked(forward_judge_hooks);
+		find_hooked(forward_record_hooks);
 		put_hooks(forward_lookup_hooks);
 		put_hooks(forward_start_hooks);
 		put_hooks(forward_load_hooks);
 		if (forward_has_judge())
 			put_hooks(forward_judge_hooks);
+		if (forward_has_record())
+			put_first(forward_record_hooks);
 		put_driver();
 	}
 	put_rest();

@@ -32,6 +32,9 @@ extern const struct forward_hook forward_load_hooks[];
 /* In judge/hooks.c: what the judge beside a GPU must see. Without one they aren't used. */
 extern const struct forward_hook forward_judge_hooks[];
 bool forward_has_judge(void);
+/* In record/hooks.c: what --record-launches must see, in front of the judge's. */
+extern const struct forward_hook forward_record_hooks[];
+bool forward_has_record(void);
 /* In judge/operations.c: may a function of the driver order anything? Its calls that begin, and
  * that have ended. id, params: as CUPTI has them. */
 bool forward_judge_wants(uint32_t id);

@@ -35,7 +35,6 @@
 #include "race/file/shm_write.h"
 
 #define SAID_MAX 256 /* lines that are said once */
-#define TEXT_MIN 16  /* bytes of the shortest text that could be a program */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_on;
@@ -58,69 +57,6 @@ static void count(uint32_t *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* ---- what an image is -------------------------------------------------------------------- */
-
-struct piece {
-	const void *data;
-	size_t size;
-	const void *const *parts; /* an -rdc program's objects, to NULL; NULL: none */
-};
-
-static bool begins_with(const char *text, size_t n, const char *what)
-{
-	size_t m = strlen(what);
-
-	return n >= m && !memcmp(text, what, m);
-}
-
-/* Is it text whose first words, after blanks and comments, are PTX's? */
-static bool is_text(const char *p, size_t n)
-{
-	size_t look = n < 4096 ? n : 4096;
-
-	if (look < TEXT_MIN || memchr(p, 0, TEXT_MIN))
-		return false;
-	return memmem(p, look, ".version", 8) && memmem(p, look, ".target", 7);
-}
-
-static bool has_text(const void *const *parts)
-{
-	for (; parts && *parts; parts++)
-		if (fatbin_has(*parts, FATBIN_KIND_PTX))
-			return true;
-	return false;
-}
-
-/* False: there is no PTX in it. */
-static bool find_piece(const struct load_image *im, struct piece *out)
-{
-	struct fatbin_wrapper w;
-	uint32_t magic;
-	const char *p = im->data;
-
-	memset(out, 0, sizeof(*out));
-	if (!p || (im->size && im->size < sizeof(w)))
-		return false;
-	memcpy(&magic, p, sizeof(magic));
-	if (magic == FATBIN_WRAPPER_MAGIC) {
-		memcpy(&w, p, sizeof(w));
-		p = w.data;
-		out->parts = w.version == 2 ? w.parts : NULL;
-		if (!p)
-			return false;
-		memcpy(&magic, p, sizeof(magic));
-	}
-	out->data = p;
-	if (magic == FATBIN_MAGIC) {
-		out->size = fatbin_size(p);
-		return out->size && (has_text(out->parts) || fatbin_has(p, FATBIN_KIND_PTX));
-	}
-	if (begins_with(p, 4, "\177ELF"))
-		return false;
-	out->size = strnlen(p, im->size ? im->size : SIZE_MAX);
-	return is_text(p, out->size);
-}
-
 /* ---- names and lines ----------------------------------------------------------------------- */
 
 const char *load_file_of(const void *address)
@@ -135,7 +71,7 @@ const char *load_file_of(const void *address)
 }
 
 /* Whose code it is, for lines that name it: the file that the image lies in, or the caller's. */
-static const char *name_of(const struct load_image *im, const struct piece *p)
+static const char *name_of(const struct load_image *im, const struct load_piece *p)
 {
 	const char *name = load_file_of(p->data);
 
@@ -181,7 +117,7 @@ static void say_lines(const char *text, size_t n)
 	}
 }
 
-static void say_as_it_was(const struct load_image *im, const struct piece *p, const char *why)
+static void say_as_it_was(const struct load_image *im, const struct load_piece *p, const char *why)
 {
 	char line[256];
 	int n = snprintf(line, sizeof(line), "%.100s: its GPU code runs as it was: %.100s",
@@ -194,7 +130,7 @@ static void say_as_it_was(const struct load_image *im, const struct piece *p, co
 
 #define KEY_BYTES 40
 
-static void make_key(char key[KEY_BYTES], const struct load_image *im, const struct piece *p,
+static void make_key(char key[KEY_BYTES], const struct load_image *im, const struct load_piece *p,
 		     unsigned sm)
 {
 	const struct agent_given *g = agent_given();
@@ -277,7 +213,7 @@ static bool write_some(int fd, const char *p, size_t n)
 	return true;
 }
 
-static bool write_all(int fd, const struct piece *p)
+static bool write_all(int fd, const struct load_piece *p)
 {
 	bool ok = write_some(fd, p->data, p->size);
 
@@ -287,7 +223,7 @@ static bool write_all(int fd, const struct piece *p)
 }
 
 /* `more`: its flags beside those of the image. Does it succeed? */
-static bool run_tool(const struct load_image *im, const struct piece *p, unsigned sm,
+static bool run_tool(const struct load_image *im, const struct load_piece *p, unsigned sm,
 		     const char *path, const char *more, int out)
 {
 	const struct agent_given *g = agent_given();
@@ -310,7 +246,7 @@ static bool run_tool(const struct load_image *im, const struct piece *p, unsigne
 	return ok;
 }
 
-static const struct image_kept *make_now(const struct load_image *im, const struct piece *p,
+static const struct image_kept *make_now(const struct load_image *im, const struct load_piece *p,
 					 unsigned sm, const char *path, size_t *size)
 {
 	const struct image_kept *k = NULL;
@@ -323,8 +259,8 @@ static const struct image_kept *make_now(const struct load_image *im, const stru
 	return k;
 }
 
-static const struct image_kept *find_or_make(const struct load_image *im, const struct piece *p,
-					     unsigned sm)
+static const struct image_kept *find_or_make(const struct load_image *im,
+					     const struct load_piece *p, unsigned sm)
 {
 	const struct agent_given *g = agent_given();
 	struct race_load *counts = &race_shm_get()->load;
@@ -355,13 +291,13 @@ static const struct image_kept *find_or_make(const struct load_image *im, const 
 static bool find_other(const struct load_image *im, struct load_other *other)
 {
 	struct race_load *counts = &race_shm_get()->load;
-	struct piece p;
+	struct load_piece p;
 	unsigned sm;
 
 	if (load_is_agent(im))
 		return false;
 	count(&counts->images);
-	if (!find_piece(im, &p))
+	if (!load_piece_find(im, &p))
 		return false;
 	if (!(sm = load_device(im->is_library))) {
 		say_as_it_was(im, &p,

@@ -18,6 +18,7 @@
 #include "agent/forward/forward.h"
 #include "agent/judge/judge.h"
 #include "agent/load/load.h"
+#include "agent/record/record.h"
 
 #define CALLER	     forward_caller(__builtin_return_address(0))
 #define LINK_OPTIONS 64u
@@ -81,6 +82,18 @@ static bool find_other(struct load_image *im, struct load_other *other)
 	return load_find_other(im, other);
 }
 
+/* --record-launches: the program's own image, where its bytes are at hand. */
+static void record(const struct load_image *im, const void *handle)
+{
+	struct record_image copy;
+
+	if (!im->data || load_is_agent(im))
+		return;
+	(void)load_piece_copy(im, &copy);
+	copy.sm = load_device(im->is_library);
+	record_loaded(&copy, handle);
+}
+
 /* The driver's answer. The agent hears of the machine code. */
 static CUresult loaded(CUresult r, struct load_other *other, const void *const *handle,
 		       const struct load_image *im)
@@ -89,6 +102,8 @@ static CUresult loaded(CUresult r, struct load_other *other, const void *const *
 		forward_loaded(other->code, other->ncode);
 	free(other->unpacked);
 	other->unpacked = NULL;
+	if (r == CUDA_SUCCESS && record_is_on())
+		record(im, *handle);
 	if (r == CUDA_SUCCESS)
 		judge_loaded(im->code, *handle, im->is_library);
 	else

@@ -34,6 +34,17 @@ struct load_other {
 	char *unpacked; /* that code, where it is ours to free once the driver has loaded it */
 };
 
+/* piece.c: the same, if there is PTX in it. */
+struct load_piece {
+	const void *data;
+	size_t size;
+	const void *const *parts; /* an -rdc program's objects, to NULL; NULL: none */
+};
+bool load_piece_find(const struct load_image *im, struct load_piece *out);
+/* A copy; out->sm is left to the caller. False: there is no PTX, or no memory. */
+struct record_image;
+bool load_piece_copy(const struct load_image *im, struct record_image *out);
+
 /* ask.c: is code to be instrumented, and is there a run that hears of it? */
 bool load_is_on(void);
 /* False: the image itself is to be loaded; `code` may be set. */
