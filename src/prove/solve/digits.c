@@ -122,7 +122,7 @@ static bool has_all_digits(const struct digit_sum *s, const struct ex *v, int64_
 		for (unsigned i = 0; i < s->n; i++) {
 			if (s->term[i].v != v || s->term[i].d != d || !s->term[i].is_both)
 				continue;
-			if (!s->term[i].m || s->term[i].m > top / d)
+			if (!s->term[i].m || (top < LIMIT && s->term[i].m > top / d))
 				return true;
 			if (__builtin_mul_overflow(d, s->term[i].m, &d))
 				return true;
@@ -302,8 +302,10 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 		struct digit_term *t = &a.term[i];
 		if (!t->is_both || is_shared(c, t->v, counters, q->is_alone))
 			continue;
-		struct span x = t->in, y = digits_find(&b, t)->in;
-		add_unknown(&u, t->times, (struct span){x.lo - y.hi, x.hi - y.lo}, bits[i] != 0);
+		struct span x = t->in, y = digits_find(&b, t)->in, far = digits_whole(64);
+		if (!digits_is_open(x) && !digits_is_open(y))
+			far = (struct span){x.lo - y.hi, x.hi - y.lo};
+		add_unknown(&u, t->times, far, bits[i] != 0);
 	}
 	/* where equal positions aren't seen they mustn't meet either */
 	bool differs = q->is_alone || !need || need & ~has;

@@ -23,6 +23,8 @@ static struct span span_of_steps(const struct check *c, const struct facts *f, c
 	    __builtin_mul_overflow(n.hi, prove_ex_signed(v->a[1]->imm, v->a[1]->w), &way) ||
 	    way > LIMIT || way < -LIMIT)
 		return any;
+	if (digits_is_open(x))
+		return any;
 	x = (struct span){x.lo + (way < 0 ? way : 0), x.hi + (way > 0 ? way : 0)};
 	return digits_is_inside(x, any) ? x : any;
 }
@@ -54,13 +56,18 @@ static struct span span_of_parts(const struct check *c, const struct facts *f, c
 	case EX_TRUNC:
 		return digits_is_inside(x, any) ? x : any;
 	case EX_ADD:
+		if (digits_is_open(x) || digits_is_open(y))
+			return any;
 		r = (struct span){x.lo + y.lo, x.hi + y.hi};
 		break;
 	case EX_SUB:
+		if (digits_is_open(x) || digits_is_open(y))
+			return any;
 		r = (struct span){x.lo - y.hi, x.hi - y.lo};
 		break;
 	case EX_MUL:
-		if (y.lo < 0 || x.lo < 0 || __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
+		if (y.lo < 0 || x.lo < 0 || digits_is_open(x) || digits_is_open(y) ||
+		    __builtin_mul_overflow(x.lo, y.lo, &r.lo) ||
 		    __builtin_mul_overflow(x.hi, y.hi, &r.hi))
 			return any;
 		break;
@@ -68,13 +75,16 @@ static struct span span_of_parts(const struct check *c, const struct facts *f, c
 	case EX_SDIV:
 		if (x.lo < 0 || y.lo <= 0)
 			return any;
-		r = (struct span){x.lo / y.hi, x.hi / y.lo};
+		r = (struct span){y.hi < LIMIT ? x.lo / y.hi : 0,
+				  x.hi < LIMIT ? x.hi / y.lo : any.hi};
 		break;
 	case EX_UREM:
 	case EX_SREM:
 		if (x.lo < 0 || y.lo <= 0)
 			return any;
-		r = (struct span){0, x.hi < y.hi - 1 ? x.hi : y.hi - 1};
+		if (y.hi < LIMIT)
+			y.hi--;
+		r = (struct span){0, x.hi < y.hi ? x.hi : y.hi};
 		break;
 	default:
 		return any;
@@ -121,7 +131,11 @@ static int64_t turns_by(const struct check *c, const struct facts *f, const stru
 			continue;
 		int64_t step = prove_ex_signed(v->a[1]->imm, v->w);
 		struct span from = digits_span(c, f, v->a[0], depth + 1), way;
-		int64_t to = prove_ex_signed(end->imm, end->w) - more;
+		int64_t to = prove_ex_signed(end->imm, end->w);
+		if (digits_is_open(from) || to < -LIMIT || to > LIMIT || more < -LIMIT ||
+		    more > LIMIT)
+			continue;
+		to -= more;
 		way = step < 0 ? (struct span){from.lo - to, from.hi - to}
 			       : (struct span){to - from.hi, to - from.lo};
 		if ((step == 1 || step == -1) && way.lo >= 0)
@@ -135,7 +149,10 @@ static struct span span_of_counter(const struct check *c, const struct facts *f,
 				   unsigned depth)
 {
 	const struct ev_loop *l = &c->e->loops[v->imm];
-	int64_t turns = turns_by(c, f, l->back, l->ctr, depth);
+	const struct facts none = {.n = 0};
+	/* of another iteration of the loops around, what is known of this one says nothing */
+	bool is_own = v == l->ctr || v == l->kexit;
+	int64_t turns = turns_by(c, is_own ? f : &none, l->back, l->ctr, depth);
 
 	return (struct span){0, l->last < (uint64_t)turns ? (int64_t)l->last : turns};
 }
@@ -157,7 +174,7 @@ struct span digits_span(const struct check *c, const struct facts *f, const stru
 	int64_t gap;
 	for (unsigned i = 0; i < f->n; i++)
 		if (digits_are_in_step(v, f->v[i].v, &gap))
-			r = digits_both(r, (struct span){f->v[i].in.lo + gap, f->v[i].in.hi + gap});
+			r = digits_both(r, digits_moved(f->v[i].in, gap));
 	if ((v->op == EX_CTR || v->op == EX_KEXIT) && depth < MAX_DEPTH)
 		r = digits_both(r, span_of_counter(c, f, v, depth + 1));
 	if (v->op == EX_IND && v->imm == EX_IND_SIGNED && v->a[1]->op == EX_CONST &&
@@ -191,23 +208,24 @@ void digits_learn(const struct check *c, struct facts *f, const struct ex *g, bo
 	}
 	if (g->op == EX_EQ && is_not && g->a[1]->op == EX_CONST) {
 		struct span own = digits_span(c, f, g->a[0], 0);
-		if (own.lo == prove_ex_signed(g->a[1]->imm, g->a[1]->w))
+		if (own.lo > -LIMIT && own.lo == prove_ex_signed(g->a[1]->imm, g->a[1]->w))
 			note(f, g->a[0], (struct span){own.lo + 1, digits_whole(g->a[0]->w).hi});
 		return;
 	}
 	if (g->op != EX_SLT && g->op != EX_ULT)
 		return;
 	struct span all = digits_whole(g->a[0]->w), x = digits_span(c, &none, g->a[0], 0),
-		    y = digits_span(c, &none, g->a[1], 0);
+		    y = digits_span(c, &none, g->a[1], 0), less = {y.lo, y.hi - (y.hi < LIMIT)},
+		    more = {x.lo + (x.lo > -LIMIT), x.hi};
 	if (g->op == EX_ULT) { /* neither is negative where the larger one isn't */
 		if (!is_not && y.lo >= 0)
-			note(f, g->a[0], (struct span){0, y.hi - 1});
+			note(f, g->a[0], (struct span){0, less.hi});
 		if (is_not && x.lo >= 0)
 			note(f, g->a[1], (struct span){0, x.hi});
 		return;
 	}
-	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, y.hi - 1});
-	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){x.lo + 1, all.hi});
+	note(f, g->a[0], is_not ? (struct span){y.lo, all.hi} : (struct span){all.lo, less.hi});
+	note(f, g->a[1], is_not ? (struct span){all.lo, x.hi} : (struct span){more.lo, all.hi});
 }
 
 /* ---- loops ---------------------------------------------------------------------------------- */
@@ -250,7 +268,7 @@ static void note_next(const struct check *c, struct facts *f, const struct ex *c
 	if (!ind)
 		return;
 	struct span from = digits_span(c, &none, ind->a[0], 0), all = digits_whole(ind->w);
-	in = (struct span){in.lo + less, in.hi + less};
+	in = digits_moved(in, less);
 	if (digits_is_inside(in, all))
 		note(f, ind,
 		     (struct span){in.lo < from.lo ? in.lo : from.lo,

@@ -11,7 +11,7 @@
 #define LIMIT	  ((int64_t)1 << 50)
 #define DIMS	  3u
 
-/* Signed bounds, both included. */
+/* Signed bounds, both included. One that is LIMIT away from 0 is none: the value may be any. */
 struct span {
 	int64_t lo, hi;
 };
@@ -29,6 +29,19 @@ static inline struct span digits_whole(unsigned w)
 	if (w >= 52)
 		return (struct span){-LIMIT, LIMIT};
 	return (struct span){-((int64_t)1 << (w - 1)), ((int64_t)1 << (w - 1)) - 1};
+}
+
+static inline bool digits_is_open(struct span x)
+{
+	return x.lo <= -LIMIT || x.hi >= LIMIT;
+}
+
+/* The bounds of x + n: what may be any comes around. */
+static inline struct span digits_moved(struct span x, int64_t n)
+{
+	if ((n > 0 && x.hi >= LIMIT) || (n < 0 && x.lo <= -LIMIT))
+		return (struct span){-LIMIT, LIMIT};
+	return (struct span){x.lo <= -LIMIT ? -LIMIT : x.lo + n, x.hi >= LIMIT ? LIMIT : x.hi + n};
 }
 
 static inline bool digits_is_inside(struct span x, struct span outer)

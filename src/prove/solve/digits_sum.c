@@ -18,7 +18,7 @@ static void add_within(struct digit_sum *s, const struct ex *v, int64_t times, i
 	in = digits_both(in, digits_span(s->c, s->facts, v, 0));
 
 	if (d != 1 || m) { /* v isn't negative */
-		in = (struct span){0, in.hi / d};
+		in = (struct span){0, in.hi < LIMIT ? in.hi / d : LIMIT};
 		if (m && in.hi >= m)
 			in.hi = m - 1;
 	}
@@ -117,7 +117,7 @@ static bool add_induction(struct digit_sum *s, const struct ex *v, int64_t times
 		       (v->imm == EX_IND_UNSIGNED && all.lo >= 0 && from.lo >= 0);
 
 	if (!is_kept || v->a[1]->op != EX_CONST || step <= 0 || all.hi >= LIMIT ||
-	    __builtin_mul_overflow(times, step, &k))
+	    from.lo <= -LIMIT || __builtin_mul_overflow(times, step, &k))
 		return false;
 	n.hi = (all.hi - from.lo) / step;
 	if (n.hi < 0)
@@ -163,13 +163,15 @@ static bool rest_of(struct digit_sum *s, struct digit_sum *other, int64_t consta
 		    struct span *out, int64_t *divisor)
 {
 	*out = (struct span){constant, constant};
+	if (digits_is_open(*out))
+		return false;
 	*divisor = gcd(constant, *divisor);
 	for (unsigned i = 0; i < s->n; i++) {
 		struct digit_term *t = &s->term[i], *o = digits_find(other, t);
 		int64_t a, b;
 		if (o && o->times == t->times)
 			continue;
-		if (__builtin_mul_overflow(t->times, t->in.lo, &a) ||
+		if (digits_is_open(t->in) || __builtin_mul_overflow(t->times, t->in.lo, &a) ||
 		    __builtin_mul_overflow(t->times, t->in.hi, &b))
 			return false;
 		out->lo += a < b ? a : b;
@@ -195,7 +197,7 @@ static bool add_choice(struct digit_sum *s, const struct ex *v, int64_t times, u
 			      .nfresh = s->nfresh},
 			 y = x;
 	struct span rx, ry;
-	int64_t divisor = 0;
+	int64_t divisor = 0, gap;
 	unsigned common = 0;
 
 	if (s->choices == MAX_CHOICES)
@@ -208,8 +210,8 @@ static bool add_choice(struct digit_sum *s, const struct ex *v, int64_t times, u
 	digits_take_apart(&y, v->a[2], times, false, depth + 1);
 	digits_drop_nothing(&x);
 	digits_drop_nothing(&y);
-	if (x.is_lost || y.is_lost || !rest_of(&x, &y, 0, &rx, &divisor) ||
-	    !rest_of(&y, &x, y.constant - x.constant, &ry, &divisor))
+	if (x.is_lost || y.is_lost || __builtin_sub_overflow(y.constant, x.constant, &gap) ||
+	    !rest_of(&x, &y, 0, &rx, &divisor) || !rest_of(&y, &x, gap, &ry, &divisor))
 		return false;
 	for (unsigned i = 0; i < x.n; i++) {
 		const struct digit_term *t = &x.term[i], *o = digits_find(&y, t);

@@ -190,3 +190,22 @@ __global__ void counted_away_by_two(int *out)
 	for (int v = threadIdx.x; v < 3; v += 4)
 		out[blockIdx.x * 8 + 2 * threadIdx.x + 4 - v] = 1;
 }
+
+// What is read is up to 2^63, so that a quotient by 2^40 is any number below 2^23.
+// prove: far_quotient potential racy --block-dim=512 --grid-dim=1
+__global__ void far_quotient(char *out, const long long *in)
+{
+	long long v = in[threadIdx.x];
+	if (v >= 0)
+		out[(v >> 40) * 1000 + threadIdx.x] = 1;
+	out[4096 * 1000 + (threadIdx.x ^ 1)] = 2;
+}
+
+// prove: near_quotient race-free --block-dim=512 --grid-dim=1
+__global__ void near_quotient(char *out, const long long *in)
+{
+	long long v = in[threadIdx.x];
+	if (v >= 0 && v < 4096ll << 37)
+		out[(v >> 40) * 1000 + threadIdx.x] = 1;
+	out[4096 * 1000 + (threadIdx.x ^ 1)] = 2;
+}
