@@ -136,12 +136,23 @@ def casts(r):
 
 def pointers(r):
     """Chosen by a condition, swapped, passed to a function, from its end."""
-    kind = r.choice(('chosen', 'pingpong', 'function', 'down', 'walk'))
+    kind = r.choice(('chosen', 'pingpong', 'function', 'down', 'walk', 'handed', 'way'))
     if kind == 'chosen':
         return [('point', ('T', 'p'), ('Q', r.choice(POINTERS))), st(r, 'p', 'tid'), *bar(r), ld(r, r.choice(('p', 's', 'a')), 'tid ^ 1'), *bar(r), st(r, r.choice(('p', 's', 'a')), 'tid')]
     if kind == 'pingpong':
         return [('point', ('T', 'p'), ('Q', r.choice(('s', 's', 'a + bid * 64')))), ('point', ('T', 'q'), ('Q', r.choice(('s + 64', 's + 64', 'b + bid * 64')))), ('for', ('H', r.choice(('int V = 0; V < 4; V++', 'int V = 0; V < n; V++'))), [
             ld(r, 'p', 'tid ^ 1'), st(r, 'q', 'tid'), *bar(r), ('swap',)]), *bar(r), ld(r, 'q', 'tid + 1')]
+    if kind == 'handed':  # from one to the other, in some turns
+        on, new = ('point', ('T', 'p'), ('Q', r.choice(('q', 'q', 'q + 1', 'p + 1')))), ('point', ('T', 'q'), ('Q', r.choice(POINTERS)))
+        if r.random() < .4:
+            new = ('if', ('C', r.choice(('c[i] & 1', 'i > 1', 'n > 2', 'c[0] == 0'))), [new])
+        return [('point', ('T', 'p'), ('Q', r.choice(('s', 's', 'a + bid * 64')))), ('point', ('T', 'q'), ('Q', r.choice(('s', 's', 'p', 'a + bid * 64')))), ('for', ('H', r.choice(('int V = 0; V < 4; V++', 'int V = 0; V < n; V++'))), [
+            st(r, 'p', 'tid'), *(bar(r) if r.random() < .5 else []), (ld if r.random() < .5 else st)(r, r.choice(('s', 'a', 'b')), r.choice(('tid ^ 1', 'tid', '64 + tid'))), *bar(r), on, new])]
+    if kind == 'way':  # by what leads to the other
+        go = ('go', ('T', 'p'), ('C', r.choice(('true', 'true', 'i & 1', 'c[i] & 1'))))
+        return [('point', ('T', 'p'), ('Q', r.choice(('s', 's', 'a + bid * 64')))), ('way', ('T', 'p'), ('Q', r.choice(POINTERS))), ('for', ('H', r.choice(('int V = 0; V < 4; V++', 'int V = 0; V < n; V++'))), [
+            *([go] if r.random() < .8 else []), st(r, r.choice(('p', 'gone')), 'tid'), *(bar(r) if r.random() < .5 else []), (ld if r.random() < .5 else st)(r, r.choice(('s', 'a', 'b')), r.choice(('tid ^ 1', 'tid', '64 + tid'))), *bar(r),
+            *([('way', ('T', 'p'), ('Q', r.choice(POINTERS)))] if r.random() < .2 else [])])]
     if kind == 'function':
         return [('call', ('P', r.choice(('s', 'a', 'p'))), ('I', r.choice(('tid', 'own', 'NT - 1 - tid')))), *bar(r), ('call', ('P', 's'), ('I', r.choice(('tid ^ 1', 'tid', 'tid + 1'))))]
     if kind == 'down':
@@ -298,6 +309,7 @@ START = '''extern "C" __global__ void %s(int *a, int *b, const int *c, int n)
 	int lane = tid & 31, warp = tid >> 5, own = bid * NT + tid, i = 0, j = 0, x = 0, y = 0, v = 1, loc[4] = {0, 1, 2, 3};
 	unsigned below = (1u << lane) - 1, u = tid;
 	int *p = s, *q = a;
+	long long way = 0;
 '''
 
 
@@ -305,7 +317,7 @@ def place(p, index):
     i = '(int)(%s)' % index
     arrays = {'s': 's[IN(%s, 512)]', 'S64': 's[%s & 63]', 'a': 'a[NEAR(%s)]', 'b': 'b[NEAR(%s)]', 'c': 'c[NEAR(%s)]', 'bytes': '((unsigned char *)s)[IN(%s, 2048)]', 'shorts': '((short *)s)[IN(%s, 1024)]',
               'wide': '((long long *)s)[IN(%s, 256)]', 'pairs.x': 'pairs[IN(%s, 128)].x', 'pairs.y': 'pairs[IN(%s, 128)].y', 'two.lo': 'two[IN(%s, 128)].lo', 'two.mid': 'two[IN(%s, 128)].mid',
-              'two.b[0]': 'two[IN(%s, 128)].b[0]', 'bits.f': 'bits[IN(%s, 128)].f', 'bits.g': 'bits[IN(%s, 128)].g', 'p': 'p[%s & 63]', 'q': 'q[%s & 63]', 'abytes': '((char *)a)[NEAR(%s)]',
+              'two.b[0]': 'two[IN(%s, 128)].b[0]', 'bits.f': 'bits[IN(%s, 128)].f', 'bits.g': 'bits[IN(%s, 128)].g', 'p': 'p[%s & 63]', 'gone': '(p + way)[%s & 63]', 'q': 'q[%s & 63]', 'abytes': '((char *)a)[NEAR(%s)]',
               'ashorts': '((short *)a)[NEAR(%s)]', 'down': '(s + 511)[-IN(%s, 512)]', 'blk': 'a[bid * 1024 + NEAR(%s)]', 'vol': '((volatile int *)s)[IN(%s, 512)]'}
     if p == 't':
         return 't[IN(%s / 17, 16)][IN(%s %% 17, 17)]' % (i, i)
@@ -373,6 +385,10 @@ class Text:
             self.say('u = %s;' % a[0])
         elif kind == 'point':
             self.say('%s = %s;' % (a[0], a[1]))
+        elif kind == 'way':
+            self.say('way = %s - %s;' % (a[1], a[0]))
+        elif kind == 'go':
+            self.say('if (%s) { %s += way; way = -way; }' % (a[1], a[0]))
         elif kind == 'swap':
             self.say('{ int *h = p; p = q; q = h; }')
         elif kind == 'walk':

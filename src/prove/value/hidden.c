@@ -6,11 +6,20 @@
  * together from parts, and divides and multiplies it by the same number. 4 * n is no address: what
  * is added to one and has a factor counts elements. Nor is what stays below 2^32.
  *
+ * What a loop adds to a pointer is the difference of two addresses where one is hidden in it as
+ * well as one that is subtracted: `p += q - p` leads into another array. A number of 64 bits that
+ * is read, or a parameter, counts as a number there.
+ *
  * Misses: factors that are split up in other ways (p / 6 * 2 * 3 is folded; p / n * m, n == m).
+ * Costs: of a difference, the nodes of what is added; each sum in it anew where something in it is
+ * subtracted.
  */
 #include "prove/value/private.h"
 
+#include <string.h>
+
 #define MAX_DEPTH 24
+#define FEW_NODES 64
 
 /* What is looked at is multiplied by `times` and divided by `by`, and negative where is_minus. */
 struct scale {
@@ -106,8 +115,13 @@ static bool hides(const struct ex *v, struct scale s)
 	case EX_UDIV:
 	case EX_SDIV:
 		return hides_in_quotient(v, s);
-	case EX_LSHR: /* by a number that isn't known: by 0, too */
-	case EX_ASHR:
+	case EX_ASHR: /* by a number that isn't known: by 0, too */
+		if (v->a[1]->op == EX_CONST &&
+		    (v->a[1]->imm > 62 ||
+		     __builtin_mul_overflow(s.by, 1ull << v->a[1]->imm, &s.by)))
+			return false;
+		return hides(v->a[0], s);
+	case EX_LSHR:
 	case EX_SHL:
 	case EX_UREM: /* below 2^48, say: without its upper bits */
 	case EX_SREM:
@@ -124,4 +138,79 @@ static bool hides(const struct ex *v, struct scale s)
 bool prove_ev_hides_address(const struct ex *v, bool is_minus)
 {
 	return hides(v, (struct scale){1, 1, is_minus, 0});
+}
+
+/* A walk over all that a value is made of, each node once. */
+struct walk {
+	const struct ev *e;
+	uint8_t *seen;
+	uint32_t n;
+	bool (*is_found)(const struct ex *v);
+};
+
+static bool find(struct walk *w, const struct ex *v)
+{
+	if (v->op == EX_CLOAD || v->w == 1 || (v->w == 64 && v->hi <= UINT32_MAX))
+		return false;
+	if (v->id >= w->n || w->seen[v->id])
+		return v->id >= w->n;
+	w->seen[v->id] = 1;
+	if (v->op == EX_PHI) { /* it begins so, or an iteration makes it */
+		const struct ev_phi *p = w->e->phi[v->imm];
+		return !p->init || !p->next || find(w, p->init) || find(w, p->next);
+	}
+	if (v->n && w->is_found(v))
+		return true;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (find(w, v->a[i]))
+			return true;
+	return false;
+}
+
+static bool has_both(const struct ex *v)
+{
+	return prove_ev_hides_address(v, false) && prove_ev_hides_address(v, true);
+}
+
+/* Is something subtracted? Of fewer bits than an address of memory has, one of a variable. */
+static bool has_minus(const struct ex *v)
+{
+	bool is = v->op == EX_SUB || v->op == EX_NOT ||
+		  (v->op == EX_MUL && v->a[1]->op == EX_CONST &&
+		   prove_ex_signed(v->a[1]->imm, v->w) < 0);
+
+	return is && (v->w == 64 || prove_ev_hides_address(v, true));
+}
+
+/* Surely without a minus, as a look at a few nodes shows? */
+static bool is_plain(const struct ex *v, unsigned *left)
+{
+	if (v->w == 64 && v->hi <= UINT32_MAX)
+		return true;
+	if (v->op == EX_PHI || (v->n && has_minus(v)) || !*left)
+		return false;
+	--*left;
+	for (uint32_t i = 0; i < v->n && v->op != EX_CLOAD; i++)
+		if (!is_plain(v->a[i], left))
+			return false;
+	return true;
+}
+
+bool prove_ev_is_difference(const struct ev *e, const struct ex *v)
+{
+	struct walk w = {.e = e, .n = e->pool->n + 1, .is_found = has_minus};
+	struct base_arena tmp = {0};
+	unsigned few = FEW_NODES;
+
+	if (is_plain(v, &few))
+		return false;
+	w.seen = base_zalloc(&tmp, w.n);
+	bool is = find(&w, v); /* mostly not, and that takes less */
+	if (is) {
+		memset(w.seen, 0, w.n);
+		w.is_found = has_both;
+		is = find(&w, v);
+	}
+	base_arena_free(&tmp);
+	return is;
 }

@@ -16,6 +16,7 @@
 #include "prove/eval.h"
 
 #define MAX_BASES 8
+#define MAX_PHIS  16
 
 struct bases {
 	const struct ex *v[MAX_BASES];
@@ -91,54 +92,68 @@ static void collect(const struct ev *e, const struct ex *a, struct bases *b, uns
 	}
 }
 
-static bool both_keep_base(const struct ev *e, const struct ex *a, const struct ex *base,
-			   unsigned depth);
+/* Values of loops on the way to a pointer, of which it is asked whether they keep its base. */
+struct way {
+	const struct ev *e;
+	const struct ex *base;
+	const struct ex *phi[MAX_PHIS];
+	unsigned nphis;
+};
 
-/* Does every way around the loop keep the base? Unsolved pointers only. */
-static bool keeps_base(const struct ev *e, const struct ex *a, const struct ex *base,
-		       unsigned depth)
+static bool keeps_base(struct way *w, const struct ex *a, unsigned depth);
+
+/* What is added to a value where its next one is itself and that; or NULL. */
+static const struct ex *steps_of(const struct way *w, const struct ex *a, const struct ex *next)
 {
-	if (depth > 64)
-		return false;
-	if (a->op == EX_PHI && a->w == 64) {
-		const struct ev_phi *p = e->phi[a->imm];
-		struct bases b = {0};
-		if (!p->next || !p->init)
-			return false;
-		if (p->next == a)
-			return true;
-		/* next = phi + ... or ... + phi, or a new pointer into the same object */
-		for (const struct ex *x = p->next; x;) {
-			if (x == a)
-				return true;
-			if (x->op != EX_ADD && x->op != EX_SUB)
-				break;
-			bool is_right = prove_ex_contains(x->a[1], a);
-			if (is_right && (x->op == EX_SUB || prove_ex_contains(x->a[0], a)))
-				return false;
-			x = x->a[is_right];
-		}
-		collect(e, p->next, &b, depth + 8);
-		return b.n == 1 && b.v[0] == base && !b.is_lost && !b.has_hidden;
+	const struct ex *steps = prove_ex_const(w->e->pool, a->w, 0), *x = next;
+
+	while (x != a) {
+		if (x->op != EX_ADD && x->op != EX_SUB)
+			return NULL;
+		bool is_right = prove_ex_contains(x->a[1], a);
+		if (is_right && (x->op == EX_SUB || prove_ex_contains(x->a[0], a)))
+			return NULL;
+		steps = prove_ex_bin(w->e->pool, (enum ex_op)x->op, steps, x->a[!is_right]);
+		x = x->a[is_right];
 	}
-	if (a->op == EX_ADD)
-		return keeps_base(e, a->a[0], base, depth + 1) &&
-		       keeps_base(e, a->a[1], base, depth + 1);
-	if (a->op == EX_SUB || a->op == EX_IND || a->op == EX_ZEXT || a->op == EX_TRUNC)
-		return keeps_base(e, a->a[0], base, depth + 1);
-	return a->op != EX_ITE || both_keep_base(e, a, base, depth);
+	return steps;
+}
+
+/*
+ * Does every way around the loop keep the base? Unsolved pointers only. All of them that lead to
+ * each other are looked at, each once: `p = q; q = r; r = other` brings p there in the third
+ * iteration. A step may be any number, but no difference of two addresses.
+ */
+static bool loop_keeps_base(struct way *w, const struct ex *a, unsigned depth)
+{
+	const struct ev_phi *p = w->e->phi[a->imm];
+	const struct ex *steps;
+	struct bases b = {0};
+
+	for (unsigned i = 0; i < w->nphis; i++)
+		if (w->phi[i] == a)
+			return true;
+	if (!p->next || !p->init || w->nphis == MAX_PHIS)
+		return false;
+	w->phi[w->nphis++] = a;
+	if (!keeps_base(w, p->init, depth + 1))
+		return false;
+	steps = steps_of(w, a, p->next);
+	if (steps)
+		return !prove_ev_is_difference(w->e, steps);
+	collect(w->e, p->next, &b, depth + 8);
+	return b.n == 1 && b.v[0] == w->base && !b.is_lost && !b.has_hidden &&
+	       keeps_base(w, p->next, depth + 1);
 }
 
 /* Choices share their sides: each is looked at once. */
-static bool both_keep_base(const struct ev *e, const struct ex *a, const struct ex *base,
-			   unsigned depth)
+static bool both_keep_base(struct way *w, const struct ex *a, unsigned depth)
 {
-	struct ex_memo *m = &e->pool->kept;
+	struct ex_memo *m = &w->e->pool->kept;
 
 	if (a->id < m->n && m->e[a->id].turn == m->turn)
 		return m->e[a->id].v != NULL;
-	bool keeps =
-		keeps_base(e, a->a[1], base, depth + 1) && keeps_base(e, a->a[2], base, depth + 1);
+	bool keeps = keeps_base(w, a->a[1], depth + 1) && keeps_base(w, a->a[2], depth + 1);
 	if (a->id < m->n) {
 		m->e[a->id].turn = m->turn;
 		m->e[a->id].v = keeps ? a : NULL;
@@ -146,11 +161,37 @@ static bool both_keep_base(const struct ev *e, const struct ex *a, const struct 
 	return keeps;
 }
 
+/* A term of a sum: the pointer, or a number. */
+static bool term_keeps_base(struct way *w, const struct ex *a, unsigned depth)
+{
+	struct bases b = {0};
+
+	collect(w->e, a, &b, depth + 1);
+	return b.n || b.is_lost ? keeps_base(w, a, depth + 1) : !prove_ev_is_difference(w->e, a);
+}
+
+static bool keeps_base(struct way *w, const struct ex *a, unsigned depth)
+{
+	if (depth > 64)
+		return false;
+	if (a->op == EX_PHI && a->w == 64)
+		return loop_keeps_base(w, a, depth);
+	if (a->op == EX_ADD)
+		return term_keeps_base(w, a->a[0], depth) && term_keeps_base(w, a->a[1], depth);
+	if ((a->op == EX_IND || a->op == EX_SUB) && prove_ev_is_difference(w->e, a->a[1]))
+		return false;
+	if (a->op == EX_SUB || a->op == EX_IND || a->op == EX_ZEXT || a->op == EX_TRUNC)
+		return keeps_base(w, a->a[0], depth + 1);
+	return a->op != EX_ITE || both_keep_base(w, a, depth);
+}
+
 static bool way_keeps_base(const struct ev *e, const struct ex *a, const struct ex *base)
 {
+	struct way w = {.e = e, .base = base};
+
 	e->pool->kept.from = NULL; /* what loops make of their pointers may have changed */
 	prove_ex_memo_open(&e->pool->kept, a, base, NULL);
-	return keeps_base(e, a, base, 0);
+	return keeps_base(&w, a, 0);
 }
 
 static const struct ex *the_base(const struct bases *b)

@@ -569,3 +569,116 @@ __global__ void moved_to_another_racy(int n, float *x, float *r)
 		p = i ? p + n : r;
 	}
 }
+
+// What is added leads from one array into the other.
+// prove: there_and_back potential racy --block-dim=64 --grid-dim=1
+__global__ void there_and_back(int *a, int *b, int n)
+{
+	long long there = b - a;
+	int *p = a;
+	for (int i = 0; i < n; i++) {
+		p += there;
+		there = -there;
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		__syncthreads();
+	}
+}
+
+// prove: on_and_on potential racy --block-dim=64 --grid-dim=1
+__global__ void on_and_on(char *a, char *b, int n)
+{
+	char *p = a;
+	for (int i = 0; i < n; i++) {
+		p += b - a;
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		__syncthreads();
+	}
+}
+
+// A number of elements, there and back, stays in the array.
+// prove: steps_back race-free --block-dim=64 --grid-dim=1
+__global__ void steps_back(int *a, int *b, int n, long long there)
+{
+	int *p = a;
+	for (int i = 0; i < n; i++) {
+		p += there;
+		there = -there;
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		__syncthreads();
+	}
+}
+
+// Handed on from pointer to pointer: the third iteration is in the other array.
+// prove: handed_on potential racy --block-dim=64 --grid-dim=1
+__global__ void handed_on(int *a, int *b, int n)
+{
+	int *p = a, *q = a, *r = a;
+	for (int i = 0; i < n; i++) {
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		p = q;
+		q = r;
+		r = b;
+		__syncthreads();
+	}
+}
+
+// prove: handed_on_within race-free --block-dim=64 --grid-dim=1
+__global__ void handed_on_within(int *a, int *b, int n)
+{
+	int *p = a, *q = a, *r = a;
+	for (int i = 0; i < n; i++) {
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		p = q;
+		q = r;
+		r = a + i * 64;
+		__syncthreads();
+	}
+}
+
+// prove: handed_on_sometimes potential racy --block-dim=64 --grid-dim=1
+__global__ void handed_on_sometimes(int *a, int *b, const int *c, int n)
+{
+	int *p = a, *q = a;
+	for (int i = 0; i < n; i++) {
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		p = c[i] ? q + 1 : p + 1;
+		if (c[i + 1])
+			q = b + 4;
+		__syncthreads();
+	}
+}
+
+// A number that becomes the way to the other array.
+// prove: sometimes_there potential racy --block-dim=64 --grid-dim=1
+__global__ void sometimes_there(int *a, int *b, int n)
+{
+	long long there = 0;
+	int *p = a;
+	for (int i = 0; i < n; i++) {
+		p[threadIdx.x + there] = i;
+		b[threadIdx.x + 1] = 3;
+		there = i & 1 ? 0 : b - a;
+		__syncthreads();
+	}
+}
+
+// prove: shared_there potential racy --block-dim=64 --grid-dim=1
+__global__ void shared_there(int n)
+{
+	__shared__ int a[64], b[65];
+	long long there = b - a;
+	int *p = a;
+	for (int i = 0; i < n; i++) {
+		p += there;
+		there = -there;
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		__syncthreads();
+	}
+}
