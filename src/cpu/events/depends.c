@@ -48,6 +48,20 @@ static void restore(struct cpu_warp *w, const struct saved *s)
 	memcpy(cpu_slot(w, s->slot), s->was, s->bytes);
 }
 
+/* Lanes whose values of `size` bytes differ; size: a constant. */
+static inline uint32_t lanes_that_differ(const uint8_t *a, const uint8_t *b, uint32_t size)
+{
+	uint32_t any = 0;
+
+	for (unsigned l = 0; l < CPU_WARP; l++) {
+		uint64_t v = 0, w = 0;
+		memcpy(&v, a + l * size, size);
+		memcpy(&w, b + l * size, size);
+		any |= (uint32_t)(v != w) << l;
+	}
+	return any;
+}
+
 /* Lanes in which the slot has changed. */
 static uint32_t changed(struct cpu_warp *w, const uint8_t *was, uint32_t slot, uint32_t bytes,
 			uint32_t mask)
@@ -60,6 +74,12 @@ static uint32_t changed(struct cpu_warp *w, const uint8_t *was, uint32_t slot, u
 		memcpy(&q, now, sizeof(q));
 		return (p ^ q) & mask;
 	}
+	if (size == 2)
+		return lanes_that_differ(was, now, 2) & mask;
+	if (size == 4)
+		return lanes_that_differ(was, now, 4) & mask;
+	if (size == 8)
+		return lanes_that_differ(was, now, 8) & mask;
 	CPU_EACH_LANE (l, mask)
 		any |= (uint32_t)(memcmp(was + l * size, now + l * size, size) != 0) << l;
 	return any;

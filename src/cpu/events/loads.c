@@ -12,7 +12,7 @@
  *
  * Misses: of more than HISTORY_MAX loads of one warp and place, or LOADS_MAX in all, the oldest:
  * their races stay possible.
- * Costs: a look-up and about 160 bytes for each execution, those that are forgotten are used again.
+ * Costs: a look-up and 64 bytes for each execution, those that are forgotten are used again.
  */
 #include "cpu/events/follow.h"
 
@@ -25,6 +25,7 @@
 #define WAITING_MAX  64u
 #define MAX_SIDES    65536u
 #define PARTS	     16u /* a load's bytes, in so many parts at most */
+#define LINE	     64u
 
 /* A race of a load that its thread may use yet. */
 struct waiting {
@@ -35,17 +36,20 @@ struct waiting {
 	struct waiting *next;
 };
 
+/* One line of the cache: half a million of them go round. */
 struct load {
 	uint32_t refs; /* its leaves, its list, and the caller that makes it */
 	uint32_t next; /* older, of its list; or of the free ones */
 	uint32_t mask, nevents;
-	uint32_t nwaiting;
-	uint32_t used[PARTS];
-	uint64_t first; /* address of lane 0 */
-	int64_t step;	/* to the next lane's */
-	uint64_t *at;	/* if they don't rise so */
+	uint32_t used;		  /* lanes in which `parts` are used, and no other part ... */
+	uint16_t parts, nwaiting; /* (WAITING_MAX at most) */
+	uint32_t *used_of;	  /* ... or, where lanes differ in that: the lanes by part */
+	uint64_t first;		  /* address of lane 0 */
+	int64_t step;		  /* to the next lane's */
+	uint64_t *at;		  /* if they don't rise so */
 	struct waiting *waiting;
 };
+_Static_assert(sizeof(struct load) <= LINE, "one line of the cache");
 
 struct history {
 	const struct cpu_site *site; /* NULL: a free place */
@@ -80,6 +84,7 @@ static void unref(struct events_loads *l, uint32_t id)
 		waiting_free(l, w);
 	}
 	free(p->at);
+	free(p->used_of);
 	memset(p, 0, sizeof(*p));
 	p->next = l->free;
 	l->free = id;
@@ -90,13 +95,40 @@ static void on_end(void *arg, uint32_t load)
 	unref(arg, load);
 }
 
+/* The lanes in which a part is used. */
+static uint32_t used_of(const struct load *p, unsigned part)
+{
+	if (p->used_of)
+		return p->used_of[part];
+	return p->parts >> part & 1 ? p->used : 0;
+}
+
+/* Lanes have used parts; what is lost without memory is a use. */
+static void use(struct load *p, uint32_t parts, uint32_t lanes)
+{
+	if (!p->used_of && (!p->parts || p->used == lanes || p->parts == parts)) {
+		p->used = p->parts == parts ? p->used | lanes : lanes;
+		p->parts = (uint16_t)(p->parts | parts);
+		return;
+	}
+	if (!p->used_of && !(parts & ~p->parts) && !(lanes & ~p->used))
+		return;
+	if (!p->used_of) {
+		uint32_t *v = calloc(PARTS, sizeof(*v));
+		for (unsigned e = 0; v && e < PARTS; e++)
+			v[e] = used_of(p, e);
+		p->used_of = v;
+	}
+	for (uint32_t m = parts; p->used_of && m; m &= m - 1)
+		p->used_of[__builtin_ctz(m)] |= lanes;
+}
+
 static void on_use(void *arg, uint32_t load, uint32_t parts, uint32_t lanes)
 {
 	struct events_loads *l = arg;
 	struct load *p = &l->v[load];
 
-	for (uint32_t m = parts; m; m &= m - 1)
-		p->used[__builtin_ctz(m)] |= lanes;
+	use(p, parts, lanes);
 	for (struct waiting **at = &p->waiting, *w; (w = *at) != NULL;) {
 		if (!(lanes >> w->lane & 1) || !(w->parts & parts)) {
 			at = &w->next;
@@ -111,12 +143,16 @@ static void on_use(void *arg, uint32_t load, uint32_t parts, uint32_t lanes)
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
+#define NEAR_WARPS 8u /* whose places at one instruction are neighbours: they come together */
+
 /* The list's place, or the free one where it would be. */
 static struct history *place_of(struct history *v, uint32_t places, const struct cpu_site *site,
 				uint32_t actor)
 {
-	uint64_t hash = ((uintptr_t)site ^ (uint64_t)actor << 32) * 0x9e3779b97f4a7c15u;
-	uint32_t i = (uint32_t)(hash >> 32) & (places - 1);
+	uint32_t warp = actor / CPU_WARP;
+	uint64_t hash =
+		((uintptr_t)site ^ (uint64_t)(warp / NEAR_WARPS) << 32) * 0x9e3779b97f4a7c15u;
+	uint32_t i = ((uint32_t)(hash >> 32) * NEAR_WARPS + warp % NEAR_WARPS) & (places - 1);
 
 	while (v[i].site && (v[i].site != site || v[i].actor != actor))
 		i = (i + 1) & (places - 1);
@@ -193,8 +229,11 @@ static uint32_t load_new(struct events_loads *l)
 {
 	if (!l->free && l->n == l->room) {
 		uint32_t room = l->room ? 2 * l->room : 256;
-		struct load *v = room > LOADS_MAX ? NULL : realloc(l->v, room * sizeof(*v));
+		struct load *v = room > LOADS_MAX ? NULL : aligned_alloc(LINE, room * sizeof(*v));
 		if (v) {
+			if (l->v)
+				memcpy(v, l->v, l->n * sizeof(*v));
+			free(l->v);
 			l->v = v;
 			l->room = room;
 			l->n += l->n == 0;
@@ -261,8 +300,12 @@ static void replace(struct events_loads *l, struct history *h, uint32_t id)
 		struct load *q = &l->v[*link];
 		if (are_equal(p, q)) {
 			uint32_t old = *link;
-			if (q->nevents == p->nevents)
-				memcpy(p->used, q->used, sizeof(p->used));
+			if (q->nevents == p->nevents) {
+				p->used = q->used;
+				p->parts = q->parts;
+				p->used_of = q->used_of;
+				q->used_of = NULL;
+			}
 			*link = q->next;
 			q->next = 0;
 			h->n--;
@@ -394,7 +437,7 @@ bool events_load_is_used(struct events_loads *l, const struct oracle_side *load,
 		if (!(p->mask >> lane & 1) || address_of(p, lane) != load->address)
 			continue;
 		for (unsigned e = 0; e < PARTS; e++)
-			if (parts >> e & 1 && p->used[e] >> lane & 1)
+			if (parts >> e & 1 && used_of(p, e) >> lane & 1)
 				return true;
 		if (p->refs > 1) /* something else than the list */
 			wait_for(l, p, lane, seen, parts);
