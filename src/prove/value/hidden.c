@@ -7,8 +7,8 @@
  * is added to one and has a factor counts elements. Nor is what stays below 2^32.
  *
  * What a loop adds to a pointer is the difference of two addresses where one is hidden in it as
- * well as one that is subtracted: `p += q - p` leads into another array. A number of 64 bits that
- * is read, or a parameter, counts as a number there.
+ * well as another one that is subtracted: `p += q - p` leads into another array. A number of 64
+ * bits that is read, or a parameter, counts as a number there.
  *
  * Misses: factors that are split up in other ways (p / 6 * 2 * 3 is folded; p / n * m, n == m).
  * Costs: of a difference, the nodes of what is added; each sum in it anew where something in it is
@@ -26,6 +26,8 @@ struct scale {
 	uint64_t times, by;
 	bool is_minus;
 	unsigned depth;
+	const struct ex *but;	 /* this address doesn't count */
+	const struct ex **found; /* or NULL: gets the address */
 };
 
 static bool is_number(const struct ex *v)
@@ -34,11 +36,18 @@ static bool is_number(const struct ex *v)
 	       v->w == 1;
 }
 
+static bool is_same(const struct ex *a, const struct ex *b)
+{
+	return a == b || (a->op == EX_SYM && b->op == EX_SYM && a->imm == b->imm);
+}
+
 /* A whole address, or, of fewer bits, its upper part. */
 static bool is_address(const struct ex *v, struct scale s)
 {
-	if (is_number(v) || s.is_minus)
+	if (is_number(v) || s.is_minus || (s.but && is_same(v, s.but)))
 		return false;
+	if (s.found)
+		*s.found = v;
 	return v->w == 64 || v->op == EX_SYM ? s.times == s.by : s.times / s.by > UINT32_MAX;
 }
 
@@ -137,7 +146,7 @@ static bool hides(const struct ex *v, struct scale s)
 
 bool prove_ev_hides_address(const struct ex *v, bool is_minus)
 {
-	return hides(v, (struct scale){1, 1, is_minus, 0});
+	return hides(v, (struct scale){.times = 1, .by = 1, .is_minus = is_minus});
 }
 
 /* A walk over all that a value is made of, each node once. */
@@ -167,9 +176,20 @@ static bool find(struct walk *w, const struct ex *v)
 	return false;
 }
 
+/* Two addresses of which one is subtracted; what lies between two places of one array doesn't
+ * count. */
 static bool has_both(const struct ex *v)
 {
-	return prove_ev_hides_address(v, false) && prove_ev_hides_address(v, true);
+	const struct ex *at = NULL;
+	struct scale minus = {.times = 1, .by = 1, .is_minus = true, .found = &at};
+
+	if (!prove_ev_hides_address(v, false) || !hides(v, minus))
+		return false;
+	struct scale other = {.times = 1, .by = 1, .but = at};
+	if (hides(v, other))
+		return true;
+	other.is_minus = true;
+	return hides(v, other);
 }
 
 /* Is something subtracted? Of fewer bits than an address of memory has, one of a variable. */

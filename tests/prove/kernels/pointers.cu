@@ -682,3 +682,19 @@ __global__ void shared_there(int n)
 		__syncthreads();
 	}
 }
+
+// Between two halves of one array.
+// prove: halves_there race-free --block-dim=64 --grid-dim=1
+__global__ void halves_there(int n)
+{
+	__shared__ int a[128], b[65];
+	int *p = a, *q = a + 64;
+	long long there = q - p;
+	for (int i = 0; i < n; i++) {
+		p += there;
+		there = -there;
+		p[threadIdx.x] = i;
+		b[threadIdx.x + 1] = 3;
+		__syncthreads();
+	}
+}
