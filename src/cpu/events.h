@@ -149,6 +149,8 @@ struct cpu_rmw {
 	bool is_red;	     /* returns nothing */
 	const uint32_t *ids; /* weak model: the numbers that its bytes had; else NULL */
 };
+/* Such events of several lanes will come, one by one: their memory's history is fetched. */
+void cpu_event_fetch(const struct cpu_warp *w, const struct cpu_lanes *lanes, uint32_t bytes);
 /* Returns the number of a write in the weak model, to be given to its bytes; otherwise 0. */
 uint32_t cpu_event_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw);

@@ -191,6 +191,10 @@ struct oracle_acc {
  * that order. */
 void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses);
+/* Lanes are about to access these words strongly, one after the other: what is known of them is
+ * fetched into the cache meanwhile. It changes nothing. */
+void oracle_fetch_strong(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+			 uint32_t bytes);
 void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		   uint64_t address);
 /* The same of many units of acc->bytes bytes, side by side: `bytes` in all. Pieces of a copy, or of

@@ -305,6 +305,15 @@ uint32_t cpu_event_strong(struct cpu_warp *w, const struct cpu_inst *in, const s
 	return id;
 }
 
+void cpu_event_fetch(const struct cpu_warp *w, const struct cpu_lanes *lanes, uint32_t bytes)
+{
+	struct cpu_events *x = cpu_events_of(w);
+
+	events_lock(x);
+	oracle_fetch_strong(x->o, lanes->mask, lanes->at, bytes);
+	events_unlock(x);
+}
+
 uint32_t cpu_event_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw)
 {

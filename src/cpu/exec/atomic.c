@@ -278,6 +278,17 @@ static void fetch_lanes(const struct cpu_warp *w, const struct cpu_window *win, 
 		cpu_arch_fetch((const void *)(uintptr_t)(addr[l] + win->delta));
 }
 
+/* What is known of the words of lanes whose events come one by one. */
+static void fetch_history(const struct cpu_warp *w, const struct cpu_window *win, uint32_t mask,
+			  const uint64_t addr[CPU_WARP], uint32_t bytes)
+{
+	uint64_t at[CPU_WARP];
+
+	CPU_EACH_LANE (l, mask)
+		at[l] = addr[l] + win->delta;
+	cpu_event_fetch(w, &(struct cpu_lanes){mask, win->place, at, CPU_LANES_ANY}, bytes);
+}
+
 /* An exchange or compare-and-swap that changed nothing for any lane is most often a lock that is
  * held. It takes what a device's would, hundreds of instructions' time: otherwise thousands of
  * attempts are made, and judged, while a check delays the lock's holder. */
@@ -311,6 +322,8 @@ static enum cpu_step atomic_at(struct cpu_warp *w, const struct cpu_inst *in, ui
 						    .is_ftz = win.place == CPU_PLACE_GLOBAL});
 		return CPU_OK;
 	}
+	if (is_common && !is_one && !all.is_wanted && a->n == 1 && cpu_event_takes(w, in))
+		fetch_history(w, &win, mask, addr, a->acc.width);
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *host = (uint8_t *)(uintptr_t)(addr[l] + win.delta);
 		if (!is_common)

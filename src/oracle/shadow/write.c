@@ -506,6 +506,18 @@ static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 	}
 }
 
+void oracle_fetch_strong(struct oracle *o, uint32_t mask, const uint64_t *addresses, uint32_t bytes)
+{
+	struct oracle_cell *c[ORACLE_LANES];
+	uint64_t words[ORACLE_LANES];
+
+	for (uint32_t from = 0; from < bytes && from < 8; from += 4) {
+		ORACLE_EACH (l, mask)
+			words[l] = (addresses[l] & ~3ull) + from;
+		fetch(o, mask, words, c);
+	}
+}
+
 void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
@@ -514,6 +526,8 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 	struct oracle_now n;
 
 	if (!is_simple_acc(acc)) {
+		if (mask & (mask - 1))
+			oracle_fetch_strong(o, mask, addresses, acc->bytes);
 		ORACLE_EACH (i, mask)
 			access_full(o, warp + i, acc, addresses[i]);
 		return;
