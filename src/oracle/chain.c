@@ -255,18 +255,29 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 	oracle_chain_add(o, c, pos, actor, epoch, is_write);
 }
 
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
-			  uint64_t rmw)
+/* From the end, where the last positions mostly are: of what comes before, only observations of a
+ * later position are compared with the clock. */
+bool oracle_chain_is_seen(struct oracle_sight *x, const struct oracle_chain *c, uint32_t pos,
+			  uint32_t actor, uint64_t read, uint64_t rmw)
 {
-	for (uint32_t i = 0; i < c->nseen; i++) {
+	uint32_t end = pos; /* what is before it is known to be seen */
+
+	if (x->chain != c)
+		*x = (struct oracle_sight){c, 0, UINT32_MAX, x->looked};
+	if (pos < x->seen || pos >= x->unseen)
+		return pos < x->seen;
+	for (uint32_t i = c->nseen; i-- > 0;) {
 		const struct oracle_seen *s = &c->seen[i];
-		if (s->pos < pos)
+		if (s->pos < end || s->pos >= x->unseen)
 			continue;
+		x->looked++;
 		if (s->actor == actor ||
 		    oracle_tree_get(s->is_write ? rmw : read, s->actor) >= s->epoch)
-			return true;
+			end = s->pos + 1u;
 	}
-	return false;
+	x->unseen = end;
+	x->seen = end > pos ? end : x->seen;
+	return end > pos;
 }
 
 #define COVER_MAX 16u /* above this, the comparison doesn't pay */

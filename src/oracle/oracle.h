@@ -361,7 +361,8 @@ struct oracle_stats {
 	/* words, shadow_bytes: the maximum number with a shadow at a time, and the maximum memory
 	 * for them, including chains and releases of strong writes. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
-	/* Records, and entries of logs (form_log.c), that accesses were compared with: work. */
+	/* Records, entries of logs (form_log.c) and observations (chain.c) that accesses were
+	 * compared with: work. */
 	uint64_t looked;
 	/* 0: the verdict is complete. Accesses forgotten because a word had too many; accesses that
 	 * have raced so often that later races of their lines' pairs are not reported, and those

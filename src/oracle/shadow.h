@@ -353,6 +353,18 @@ struct oracle_key {
 };
 void oracle_sort(struct oracle_key *v, uint32_t n);
 
+/* chain.c: what one access has found out about a chain. The writes at positions before `seen` are
+ * observed by one that comes before it, those from `unseen` on aren't. All zero: nothing. looked:
+ * observations that it was compared with. */
+struct oracle_sight {
+	const struct oracle_chain *chain;
+	uint32_t seen, unseen, looked;
+};
+/* Is an access of the actor after an observation of the write at `pos`? By the tree `read` if a
+ * read made it, else by `rmw`. *x: the same access's, while the chain stays as it is. */
+bool oracle_chain_is_seen(struct oracle_sight *x, const struct oracle_chain *c, uint32_t pos,
+			  uint32_t actor, uint64_t read, uint64_t rmw);
+
 /* word.c: records by class. */
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 /* The place of one more record. */

@@ -548,10 +548,6 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 /* Adds an observation of the write at `pos` without further checks. */
 void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
 		      uint32_t epoch, bool is_write);
-/* Is an access of the actor after an observation? By the tree `read` if a read made it, else by
- * `rmw`. */
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
-			  uint64_t rmw);
 /* Is each observer of `a` (closed) one of `b` too, at least as early? */
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos);

@@ -342,6 +342,25 @@ static void test_loop(void **state)
 	assert_in_range(all, 1600, 12 * some);
 }
 
+/* Threads take numbers by atomics of 8 bytes, and then one reads the last number plainly: the last
+ * one has seen all others' atomics, the one before hasn't, nor has one that took none. Whether an
+ * atomic was seen isn't asked of each observer anew. */
+static void test_observers(void **state)
+{
+	(void)state;
+	for (uint32_t by = 0; by < 3; by++) {
+		struct world w;
+		begin(&w, false);
+		const uint32_t readers[] = {w.first + THREADS - 1, w.first + THREADS - 2,
+					    w.stranger};
+		for (uint32_t t = 0; t < THREADS; t++)
+			one(&w, w.first + t, RACE_OP_RMW, RACE_RELAXED, 0, X, 8);
+		one(&w, readers[by], RACE_OP_READ, RACE_WEAK, 0, X, 8);
+		assert_in_range(oracle_get_stats(w.o).looked, 2, 4 * THREADS);
+		expect(&w, by > 0);
+	}
+}
+
 /*
  * One grid's threads update a word, whole warps at a time; the next grid, all of whose threads come
  * after these, loads it read-only, and so looks at nothing, but where one of its own threads has
@@ -726,13 +745,13 @@ int main(void)
 		cmocka_unit_test(test_pixels_bytes),  cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_bytes_of_sets), cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_loop),	      cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_next_grid),     cmocka_unit_test(test_observed),
-		cmocka_unit_test(test_epochs),	      cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_counted),	      cmocka_unit_test(test_one_line),
-		cmocka_unit_test(test_flags),	      cmocka_unit_test(test_behind_flags),
-		cmocka_unit_test(test_before_flags),  cmocka_unit_test(test_own_words),
-		cmocka_unit_test(test_single_lanes),
+		cmocka_unit_test(test_observers),     cmocka_unit_test(test_next_grid),
+		cmocka_unit_test(test_observed),      cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_failed),	      cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory),	      cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_one_line),      cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_behind_flags),  cmocka_unit_test(test_before_flags),
+		cmocka_unit_test(test_own_words),     cmocka_unit_test(test_single_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

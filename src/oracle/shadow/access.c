@@ -161,27 +161,30 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 
 /* ---- one record against the access ----------------------------------------------------------- */
 
+/* What one access is compared with in a list: the records that came after one, the word's reads,
+ * and what it has seen of a chain. */
+struct later {
+	const struct oracle_rec *v;
+	uint32_t n;
+	const struct oracle_list *reads;
+	struct oracle_sight *sight;
+};
+
 /* Is the access after a read that observed this write? (R7 between that read and the access.) */
-static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
+static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos,
+		    struct oracle_sight *x)
 {
 	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
 	const uint64_t *root = n->clock->root;
 	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
 
 	if (n->acc->proxy == RACE_PROXY_GENERIC)
-		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+		return oracle_chain_is_seen(x, chain, pos, n->actor, hb, hb);
 	/* The thread's own reads went through the generic proxy. */
 	if (n->acc->kind == RACE_OP_READ)
-		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
-	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
+		return oracle_chain_is_seen(x, chain, pos, ORACLE_NO_ACTOR, cross, cross);
+	return oracle_chain_is_seen(x, chain, pos, n->actor, hb, cross);
 }
-
-/* Records of the same list that came after one, and the word's reads. */
-struct later {
-	const struct oracle_rec *v;
-	uint32_t n;
-	const struct oracle_list *reads;
-};
 
 /*
  * Has another write, from which a proxy fence leads here, replaced all bytes that this access
@@ -249,7 +252,7 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	if (is_read_between(n, r, later->reads))
 		return true;
 	/* After another proxy's access that was accepted as a write after a read, a read isn't. */
-	if (r->chain && is_seen(n, r->chain, pos))
+	if (r->chain && is_seen(n, r->chain, pos, later->sight))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
 	if (n->o->opt.has_late_writes && (x->a.kind & RACE_OP_WRITE) &&
 	    n->o->opt.sc == ORACLE_SC_PROGRAM)
@@ -354,6 +357,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
 	uint32_t kept = 0, known = ORACLE_NO_SITE; /* the site found last whose pair is */
+	struct oracle_sight sight = {0};
 
 	if (!l || !l->n || oracle_are_spent(n, l) ||
 	    (is_after(n, l) && n->acc->strength != RACE_WEAK))
@@ -378,7 +382,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 			uint64_t races = n->o->races;
 			known = ORACLE_NO_SITE; /* another pair may take its place */
 			n->o->is_hot = false;
-			struct later later = {r + 1, l->n - i - 1, reads};
+			struct later later = {r + 1, l->n - i - 1, reads, &sight};
 			uint32_t ordered = check_rec(n, r, &later);
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < ORACLE_RACED_MAX && !n->o->is_hot
@@ -402,6 +406,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l,
 		l->v[kept++] = *r;
 	}
 	l->n = kept;
+	n->o->stats.looked += sight.looked;
 	if (is_all_known && kept && l->known_to != n->clock) {
 		oracle_list_touch(n->o, l);
 		l->known_to = oracle_clock_ref(n->t->clock);
