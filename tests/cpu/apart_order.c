@@ -5,6 +5,7 @@
  * results are used, or select an address; at two addresses, by every second block in the other
  * order. Most blocks number themselves by an atomic, publish by strong stores, look back at the
  * block before and store data by their number; in some programs in ways that only look like it.
+ * Loops store strongly and load what nothing writes by the same register. Some warps leave early.
  * Some blocks compute long before that, so that later ones come to it first. Nothing else is
  * accessed by two blocks, in half of the programs: such a launch isn't taken back, and whatever
  * comes in another order shows in memory.
@@ -17,6 +18,11 @@
 #define FLAGS  (4 * 3 * (APART_WORDS / 4)) /* in the queue's array: few */
 #define NFLAGS 8u
 #define WIDE   (FLAGS + 4096) /* ... of 16 bytes */
+/* By a register that loops move on, by less than MOVED bytes: what is stored strongly, and what
+ * nothing writes, in the queue's array. */
+#define MOVED  4096u
+#define STORED (FLAGS + 8192)
+#define READ   (APART_SLOTS + 4096)
 
 struct maker {
 	const struct apart_order *o;
@@ -62,7 +68,7 @@ static void flag(struct maker *k, unsigned bytes)
 /* Who does it: all threads, or some. */
 static const char *who(struct maker *k)
 {
-	static const char *const all[] = {"", "", "@%lead ", "@%some "};
+	static const char *const all[] = {"", "", "", "@%lead ", "@%some ", "@!%some "};
 
 	return all[below(k, BASE_COUNTOF(all))];
 }
@@ -127,6 +133,12 @@ static void load(struct maker *k)
 		flag(k, 4);
 		base_buf_printf(k->b, "\t%s", who(k));
 		base_buf_printf(k->b, "ld.%s%s.u32 %%r%u, [%%at];\n", strong(k), space(k), to);
+	} else if (!below(k, 3)) {
+		flag(k, 8);
+		base_buf_printf(k->b,
+				"\tld.%s%s.u64 %%l0, [%%at];\n"
+				"\tmov.b64 {%%r%u, %%r%u}, %%l0;\n",
+				strong(k), space(k), to, other);
 	} else {
 		flag(k, 8u << below(k, 2));
 		base_buf_printf(k->b, "\tld.%s%s.v2.u32 {%%r%u, %%r%u}, [%%at];\n", strong(k),
@@ -336,6 +348,104 @@ static void fill(struct maker *k)
 		base_buf_printf(k->b, "\tmad.lo.u32 %%r%u, %%r%u, 3, %%q%u;\n", to, to, i);
 }
 
+/* ---- a strong store, and what is loaded beside it ------------------------------------------- */
+
+static const struct wide {
+	const char *type;
+	unsigned bytes, n;
+	char reg;
+} wides[] = {{"u32", 4, 1, 'm'},    {"u32", 4, 1, 'm'},	    {"u64", 8, 1, 'l'},
+	     {"v2.u32", 8, 2, 'm'}, {"v4.u32", 16, 4, 'm'}, {"v2.u64", 16, 2, 'l'}};
+
+/* %b<number> becomes a place of the array: lanes side by side, at one address, or anyhow. */
+static void place(struct maker *k, unsigned number, const char *array, const struct wide *w)
+{
+	static const char *const by[] = {"%th", "%th", "%laneid", "%ctaid.x", "%r0"};
+
+	base_buf_printf(k->b,
+			"\tmov.u32 %%i0, %s;\n\tand.b32 %%i0, %%i0, 63;\n"
+			"\tmad.wide.u32 %%b%u, %%i0, %u, %%%s;\n",
+			by[below(k, BASE_COUNTOF(by))], number, w->bytes, array);
+}
+
+/* The operand of an element for each of the type. */
+static void elements(struct maker *k, const struct wide *w)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		base_buf_printf(k->b, "%s%%%c%u", i ? ", " : w->n > 1 ? "{" : "", w->reg, i);
+	base_buf_printf(k->b, "%s", w->n > 1 ? "}" : "");
+}
+
+static void store_beside(struct maker *k, const struct wide *w)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->reg == 'l')
+			base_buf_printf(k->b, "\tmul.wide.u32 %%l%u, %%r%u, %%r%u;\n", i, reg(k),
+					reg(k));
+		else
+			base_buf_printf(k->b, "\tadd.u32 %%m%u, %%r%u, %%q0;\n", i, reg(k));
+	base_buf_printf(k->b, "\t%s", who(k));
+	base_buf_printf(k->b, "st.%s%s.%s [%%b0+%u], ", strong(k), space(k), w->type,
+			STORED + w->bytes * below(k, 4));
+	elements(k, w);
+	base_buf_printf(k->b, ";\n");
+}
+
+/* By the register of the stores, or by another one. */
+static void load_beside(struct maker *k, const struct wide *w, unsigned number, unsigned to)
+{
+	base_buf_printf(k->b, "\t%s", who(k));
+	base_buf_printf(k->b, "ld%s%s.%s ", number && below(k, 2) ? ".global.nc" : "",
+			number ? "" : space(k), w->type);
+	elements(k, w);
+	base_buf_printf(k->b, ", [%%b%u+%u];\n", number,
+			(number ? 0 : READ) + w->bytes * below(k, 4));
+	for (unsigned i = 0; i < w->n; i++) {
+		if (w->reg == 'l')
+			base_buf_printf(k->b, "\tcvt.u32.u64 %%m%u, %%l%u;\n", i, i);
+		base_buf_printf(k->b, "\tmad.lo.u32 %%r%u, %%r%u, 3, %%m%u;\n", to, to, i);
+	}
+}
+
+static void beside(struct maker *k)
+{
+	unsigned label = k->labels++, to = reg(k), step = 16 * (1 + below(k, 16));
+	const struct wide *w = &wides[below(k, BASE_COUNTOF(wides))];
+	const struct wide *other = below(k, 3) ? w : &wides[below(k, BASE_COUNTOF(wides))];
+
+	place(k, 0, "queue", below(k, 3) ? w : &wides[BASE_COUNTOF(wides) - 1]);
+	place(k, 1, "in", &wides[BASE_COUNTOF(wides) - 1]);
+	if (w->bytes < other->bytes)
+		other = w; /* so that it is aligned */
+	base_buf_printf(k->b, "\tmov.u32 %%q0, 0;\nB%u:\n", label);
+	store_beside(k, w);
+	for (unsigned i = 1 + below(k, 4); i > 0; i--)
+		if (below(k, 4))
+			load_beside(k, other, !below(k, 3), to);
+		else
+			store_beside(k, w);
+	if (below(k, 4))
+		base_buf_printf(k->b, "\tadd.u64 %%b0, %%b0, %u;\n", step);
+	if (below(k, 2))
+		base_buf_printf(k->b, "\tadd.u64 %%b1, %%b1, %u;\n", step);
+	_Static_assert(16 * (63 + 4 + 8 * 16) < MOVED, "the last turn");
+	base_buf_printf(k->b,
+			"\tadd.u32 %%q0, %%q0, 1;\n\tsetp.lt.u32 %%p2, %%q0, %u;\n"
+			"\t@%%p2 bra B%u;\n",
+			2 + below(k, 7), label);
+}
+
+/* Threads from a number on do no more. */
+static void leave(struct maker *k)
+{
+	unsigned n = below(k, 2) ? 32 * (1 + below(k, 2)) : 1 + below(k, 63);
+
+	base_buf_printf(k->b, "\tsetp.ge.u32 %%p2, %%th, %u;\n\t@%%p2 %s;\n", n,
+			below(k, 2) ? "exit" : "bra END");
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
 static void statements(struct maker *k, unsigned n);
 
 static void branch(struct maker *k)
@@ -403,8 +513,10 @@ static void statements(struct maker *k, unsigned n)
 		case 11:
 			if (k->o->is_strong && below(k, 2))
 				shared(k);
-			else if (k->o->is_strong && !k->depth)
+			else if (k->o->is_strong && !k->depth && below(k, 2))
 				fill(k);
+			else if (k->o->is_strong)
+				beside(k);
 			break;
 		case 12:
 			update(k);
@@ -491,8 +603,9 @@ static void head(struct maker *k, unsigned number)
 		".visible .entry k%u(.param .u64 a, .param .u64 b, .param .u64 c, "
 		".param .u64 d, .param .u32 e)%s\n{\n"
 		"\t.reg .b32 %%r<%u>, %%i<2>, %%n<3>, %%q<3>, %%gid, %%sm, %%th, %%tk, "
-		"%%base, %%mine, %%mysm32, %%size;\n\t.reg .b64 %%l<2>, %%at, %%in, %%out, "
-		"%%sum, %%queue, %%mysm;\n\t.reg .b16 %%h<1>;\n\t.reg .pred %%p<4>, %%lead, "
+		"%%base, %%mine, %%mysm32, %%size, %%m<4>;\n\t.reg .b64 %%l<2>, %%at, %%in, "
+		"%%out, %%sum, %%queue, %%mysm, %%b<2>;\n\t.reg .b16 %%h<1>;\n\t.reg .pred %%p<4>, "
+		"%%lead, "
 		"%%some, %%rest;\n"
 		"\t.shared .align 8 .b8 sm[1032];\n"
 		"\tld.param.u64 %%in, [a];\n\tld.param.u64 %%out, [b];\n"
@@ -537,12 +650,16 @@ static void store_only(struct maker *k)
 {
 	k->only_stores = true;
 	for (unsigned i = 1 + below(k, 4); i > 0; i--)
-		switch (below(k, 5)) {
+		switch (below(k, 7)) {
 		case 0:
 			shared(k);
 			break;
 		case 1:
 			fill(k);
+			break;
+		case 2:
+		case 3:
+			beside(k);
 			break;
 		default:
 			store(k);
@@ -568,6 +685,8 @@ void apart_order_kernel(const struct apart_order *o, uint64_t *rng, struct base_
 	has_number &= !has_quiet;
 	if (o->tickets)
 		take_ticket(&k);
+	if (!below(&k, 4))
+		leave(&k);
 	if (below(&k, 2))
 		delay(&k);
 	/* Before anything that a block waits for, mostly. */

@@ -1,10 +1,11 @@
 /*
  * apart_random.c - random launches on one and on several workers: their results must be the same.
  *
- *   apart_random COUNT [SEED [right|verify]]   from SEED on; with COUNT 0 it prints the program;
- *                                              right: none in which blocks meet, for
- *                                              ThreadSanitizer; verify: machine code is executed
- *                                              both ways
+ *   apart_random COUNT [SEED [right|verify|quick]]
+ *                       from SEED on; with COUNT 0 it prints the program; right: none in which
+ *                       blocks meet, for ThreadSanitizer; verify: machine code is executed both
+ *                       ways; quick: small launches, interpreted by one thread, and by four with
+ *                       machine code that is executed both ways
  *
  * A program has kernels whose blocks don't communicate (cpu/apart.c): loads and stores of all
  * widths at the thread's own place, beside it and anywhere, shared memory with barriers and atomics
@@ -427,6 +428,7 @@ static void kernel(struct program *p, unsigned number)
 
 /* Of programs in which blocks meet the machine's own threads race, too, as they are meant to. */
 static bool only_right;
+static bool is_quick;
 static enum cpu_jit jit = CPU_JIT_ON;
 
 /* Of blocks that take their numbers in other ways. */
@@ -475,8 +477,11 @@ static void make(struct program *p, uint64_t seed)
 	for (unsigned i = 0; i < TURNS; i++) {
 		p->launch[i].kernel = below(KERNELS);
 		bool are_many = below(2); /* groups of several blocks */
-		p->launch[i].blocks = are_many ? 130 + below(350) : 1 + below(120);
-		p->launch[i].threads = 8 + below(are_many ? 24 : 120);
+		p->launch[i].blocks = are_many ? 130 + below(is_quick ? 50 : 350)
+					       : 1 + below(is_quick ? 30 : 120);
+		p->launch[i].threads = 8 + below(are_many ? 24 : is_quick ? 60 : 120);
+		if (p->has_order_only && below(2)) /* of all lanes */
+			p->launch[i].threads = 32 * (1 + below(2));
 		p->launch[i].is_free = p->is_judged && !below(4);
 		p->launch[i].rows = p->launch[i].cluster = 1;
 		shape(p, i);
@@ -560,16 +565,21 @@ static void run_on(struct cpu_machine *m, struct cpu_module *mod, const struct p
 		memcpy(out->memory[i], array[i], sizeof(out->memory[i]));
 }
 
-/* whole: no launch is executed by groups of blocks. */
-static void run(const struct program *p, uint64_t seed, unsigned threads, bool is_whole,
-		struct outcome *out)
+/* A way to run a program. is_whole: no launch is executed by groups of blocks. */
+struct way {
+	unsigned threads;
+	enum cpu_jit jit;
+	bool is_whole;
+};
+
+static void run(const struct program *p, uint64_t seed, const struct way *way, struct outcome *out)
 {
 	struct cpu_options opt = {.seed = seed,
-				  .threads = threads,
-				  .apart_from = is_whole ? UINT32_MAX : 1,
+				  .threads = way->threads,
+				  .apart_from = way->is_whole ? UINT32_MAX : 1,
 				  .apart_patience = p->patience,
 				  .devices = 1,
-				  .jit = jit,
+				  .jit = way->jit,
 				  .oracle = p->is_judged ? CPU_ORACLE_PROGRAM : CPU_ORACLE_OFF};
 	struct cpu_oracle_stats oracle;
 	struct cpu_machine *m = cpu_machine_new(&opt);
@@ -623,28 +633,31 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
 
 static bool check(uint64_t seed)
 {
-	static const unsigned threads[] = {1, 2, 4, 8};
+	const struct way all[] = {
+		{1, jit, false}, {2, jit, false}, {4, jit, false}, {8, jit, false}};
+	const struct way two[] = {{1, CPU_JIT_OFF, false}, {4, CPU_JIT_VERIFY, false}};
+	const struct way *ways = is_quick ? two : all;
 	static struct outcome first, other;
 	struct program p;
 	bool is_same = true;
 
 	make(&p, seed);
-	for (unsigned i = 0; i < BASE_COUNTOF(threads); i++) {
-		run(&p, seed, threads[i], false, i ? &other : &first);
+	for (unsigned i = 0; i < (is_quick ? BASE_COUNTOF(two) : BASE_COUNTOF(all)); i++) {
+		run(&p, seed, &ways[i], i ? &other : &first);
 		const char *what = i ? difference(&first, &other) : NULL;
-		njudged += !i && p.is_judged;
 		nbeside += i ? other.stats.beside : 0;
 		ntaken += i ? other.stats.taken_back : 0;
 		if (!what)
 			continue;
 		is_same = false;
 		fprintf(stderr, "seed %" PRIu64 ": %s differ with %u threads%s%s\n%s%s\n", seed,
-			what, threads[i], p.is_racy ? ", racy" : "", p.has_fault ? ", faulty" : "",
-			first.fault, other.fault);
+			what, ways[i].threads, p.is_racy ? ", racy" : "",
+			p.has_fault ? ", faulty" : "", first.fault, other.fault);
 	}
-	if (p.is_judged) {
-		run(&p, seed, 1, true, &other);
-		nraced += first.races != 0;
+	njudged += p.is_judged;
+	nraced += p.is_judged && first.races;
+	if (p.is_judged && !is_quick) {
+		run(&p, seed, &(struct way){1, jit, true}, &other);
 		nalone += !first.races != !other.races;
 	}
 	base_buf_free(&p.text);
@@ -658,6 +671,7 @@ int main(int argc, char **argv)
 	unsigned bad = 0;
 
 	only_right = argc > 3 && !strcmp(argv[3], "right");
+	is_quick = argc > 3 && !strcmp(argv[3], "quick");
 	if (argc > 3 && !strcmp(argv[3], "verify"))
 		jit = CPU_JIT_VERIFY;
 	if (!count) {
