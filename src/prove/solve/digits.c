@@ -107,6 +107,7 @@ struct question {
 	const struct facts *fa, *fb;
 	int64_t na, nb;
 	bool keeps_loops;
+	bool folds;    /* values that the guards bound are one term */
 	bool is_alone; /* one thread, which accesses both */
 };
 
@@ -132,6 +133,25 @@ static bool has_all_digits(const struct digit_sum *s, const struct ex *v, int64_
 	return false;
 }
 
+static bool is_sum(const struct ex *v)
+{
+	return v->op == EX_ADD || v->op == EX_SUB || v->op == EX_MUL || v->op == EX_IND;
+}
+
+/* Puts values that one side's guard bounds together again, where both offsets have all of one. */
+static void fold(const struct facts *f, struct digit_sum *a, struct digit_sum *b)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		struct digit_sum x = *a, y = *b;
+		const struct ex *v = f->v[i].v;
+		int64_t times = is_sum(v) ? digits_fold(&x, v) : 0;
+		if (!times || digits_fold(&y, v) != times)
+			continue;
+		*a = x;
+		*b = y;
+	}
+}
+
 /*
  * Positions that are equal where the value of a term is, or all digits of what it is one of: by
  * what both sides' guards say of it, as digits that are all of n below 32 aren't all from 32 on.
@@ -151,13 +171,12 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 		return v->imm <= EX_TID_Z ? (is_far ? 0 : 1u << d) : 1u << (DIMS + d);
 	}
 	struct span x = digits_span(c, s->facts, v, 0), y = digits_span(c, other, v, 0);
-	if (is_whole || depth || x.lo < 0 || y.lo < 0 ||
-	    !has_all_digits(s, v, x.hi > y.hi ? x.hi : y.hi))
-		return 0;
-	return is_apart(c, counters, &(struct question){v, v, s->facts, other, 1, 1, false, false},
-			1)
-		       ? UINT32_MAX
-		       : 0;
+	bool has_all = is_whole ? is_sum(v)
+				: x.lo >= 0 && y.lo >= 0 &&
+					  has_all_digits(s, v, x.hi > y.hi ? x.hi : y.hi);
+	struct question q = {
+		.a = v, .b = v, .fa = s->facts, .fb = other, .na = 1, .nb = 1, .is_alone = false};
+	return has_all && !depth && is_apart(c, counters, &q, 1) ? UINT32_MAX : 0;
 }
 
 /* The number of a dimension of thread or block: which position of `wanted` is equal where it is, or
@@ -277,6 +296,10 @@ static bool is_apart(struct check *c, const uint8_t *counters, const struct ques
 	digits_take_apart(&b, q->b, 1, true, 0);
 	digits_drop_nothing(&a);
 	digits_drop_nothing(&b);
+	if (q->folds && !a.is_lost && !b.is_lost) {
+		fold(q->fa, &a, &b);
+		fold(q->fb, &a, &b);
+	}
 	int64_t gap = a.constant - b.constant;
 	if (!a.is_lost && !b.is_lost)
 		match_stages(c, counters, &a, &b, &gap, &u);
@@ -328,13 +351,22 @@ bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone)
 	if (c->pair.a->off->w != c->pair.b->off->w)
 		return false;
 	learn(c, &fa, &fb);
-	struct question q = {c->pair.a->off,	    c->pair.b->off,	   &fa,	  &fb,
-			     c->pair.a->mem->bytes, c->pair.b->mem->bytes, false, is_alone};
-	if (is_apart(c, counters, &q, 0))
-		return true;
-	/* the bounds of start + step * counter are less than those of its parts add up to */
-	q.keeps_loops = true;
-	return is_apart(c, counters, &q, 0);
+	struct question q = {.a = c->pair.a->off,
+			     .b = c->pair.b->off,
+			     .fa = &fa,
+			     .fb = &fb,
+			     .na = c->pair.a->mem->bytes,
+			     .nb = c->pair.b->mem->bytes,
+			     .is_alone = is_alone};
+	/* the bounds of start + step * counter are less than those of its parts add up to, and so
+	 * may be those of what a guard bounds */
+	for (unsigned i = 0; i < 4; i++) {
+		q.keeps_loops = i & 1;
+		q.folds = i & 2;
+		if (is_apart(c, counters, &q, 0))
+			return true;
+	}
+	return false;
 }
 
 bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v)
@@ -342,6 +374,6 @@ bool digits_differ(struct check *c, const uint8_t *counters, const struct ex *v)
 	struct facts fa = {.n = 0}, fb = {.n = 0};
 
 	learn(c, &fa, &fb);
-	struct question q = {v, v, &fa, &fb, 1, 1, false, false};
+	struct question q = {.a = v, .b = v, .fa = &fa, .fb = &fb, .na = 1, .nb = 1};
 	return is_apart(c, counters, &q, 0);
 }

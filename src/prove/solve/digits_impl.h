@@ -103,6 +103,10 @@ void digits_take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		       unsigned depth);
 /* Terms that came up and went, as n in n + 4 - (n + i): they say nothing of n. */
 void digits_drop_nothing(struct digit_sum *s);
+/* Has s some times all terms of v? Then v becomes one term, with the bounds that the facts give it,
+ * as of a row's columns. The number; 0: it hasn't, or the bounds say no more than those of the
+ * terms, and s stays as it is. */
+int64_t digits_fold(struct digit_sum *s, const struct ex *v);
 /* The same term of another sum, or NULL. */
 struct digit_term *digits_find(struct digit_sum *s, const struct digit_term *t);
 

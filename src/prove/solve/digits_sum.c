@@ -3,7 +3,8 @@
  *
  * Each sum, product and induction is looked into as far as nothing in it wraps, by the bounds of
  * its parts; where a choice has terms in common on both sides these are terms, and what is left is
- * one value of the thread's own.
+ * one value of the thread's own. Terms that make up a value of which a guard says more than they do
+ * (a column, less than the row is long) can be put together again.
  *
  * Misses: choices in choices of more than three levels, or without a term in common.
  */
@@ -317,4 +318,51 @@ void digits_take_apart(struct digit_sum *s, const struct ex *v, int64_t times, b
 		break;
 	}
 	add_term(s, v, times, 1, 0);
+}
+
+/* ---- bounds of a part ------------------------------------------------------------------------ */
+
+/* How often all terms of v are in s, or 0. *parts: the bounds that these give v. */
+static int64_t times_in(struct digit_sum *s, const struct digit_sum *v, struct span *parts)
+{
+	int64_t times = 0;
+
+	*parts = (struct span){v->constant, v->constant};
+	for (unsigned i = 0; i < v->n; i++) {
+		const struct digit_term *own = &v->term[i], *t = digits_find(s, own);
+		int64_t a, b;
+		if (!t || !own->times || t->times % own->times ||
+		    (times && t->times / own->times != times) ||
+		    __builtin_mul_overflow(own->times, own->in.lo, &a) ||
+		    __builtin_mul_overflow(own->times, own->in.hi, &b) || a < -LIMIT || a > LIMIT ||
+		    b < -LIMIT || b > LIMIT)
+			return 0;
+		times = t->times / own->times;
+		parts->lo += a < b ? a : b;
+		parts->hi += a < b ? b : a;
+	}
+	return times;
+}
+
+int64_t digits_fold(struct digit_sum *s, const struct ex *v)
+{
+	struct digit_sum own = {
+		.c = s->c, .facts = s->facts, .keeps_loops = s->keeps_loops, .nfresh = s->nfresh};
+	struct span in = digits_span(s->c, s->facts, v, 0), parts;
+	int64_t k;
+
+	digits_take_apart(&own, v, 1, false, 0);
+	digits_drop_nothing(&own);
+	if (own.is_lost || own.n < 2)
+		return 0;
+	int64_t times = times_in(s, &own, &parts);
+	if (!times || (in.lo <= parts.lo && in.hi >= parts.hi) ||
+	    __builtin_mul_overflow(times, own.constant, &k) ||
+	    __builtin_sub_overflow(s->constant, k, &s->constant))
+		return 0;
+	for (unsigned i = 0; i < own.n; i++)
+		digits_find(s, &own.term[i])->times = 0;
+	digits_drop_nothing(s);
+	add_term(s, v, times, 1, 0);
+	return times;
 }
