@@ -67,6 +67,7 @@ struct ev_assume {
 	uint32_t block, index;		/* of the step; IR_NONE: of an option */
 	uint32_t param;			/* number among the options' --param from 1, or 0 */
 	const char *text;		/* of --assume, or NULL */
+	bool is_recorded;		/* the launches that a program made */
 	const struct ptx_stmt *at;
 	const struct ex *value; /* DISTINCT, APART, TICKET (NULL: it is not taken) */
 	const struct ex *step;	/* TICKET: what is added, the bound, or what is put */

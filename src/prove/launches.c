@@ -189,7 +189,10 @@ static const struct ex *like_one_of(struct contract *c, const struct prove_launc
 
 bool prove_contract_add_launches(struct contract *c, const char *kernel)
 {
-	struct ev_assume as = {.loop = IR_NONE, .index = IR_NONE, .text = "a recorded launch"};
+	struct ev_assume as = {.loop = IR_NONE,
+			       .index = IR_NONE,
+			       .text = "a recorded launch",
+			       .is_recorded = true};
 	const struct ex *any;
 	const struct prove_launch **own;
 	size_t n = 0;
