@@ -249,6 +249,14 @@ bool meet_has_own_counter(struct check *c, const struct ir_access *mem);
 /* Do so many threads surely add the constant step of t to `at` that the counter comes around to a
  * number that it gave, or over what it is to stay below? Then no launch keeps to the contract. */
 bool meet_overflows(struct check *c, const struct ev_access *at, const struct ev_assume *t);
+/* Answers of one counter differ (tickets). Do the guards of the pair in hand say that both threads
+ * got the same number? */
+bool meet_tickets_deny(struct check *c);
+/* Is v, which both offsets have, an answer that differs in two threads? */
+bool meet_is_ticket(struct check *c, const struct ex *v);
+/* The second access's offset, where its answer is called as the one of the first access is, if the
+ * two differ like those of one instruction. */
+const struct ex *meet_same_ticket(struct check *c, const struct ex *off);
 /* In the open query: where `guard` holds v, which comes from such a counter, is below 2^48, if it
  * has 64 bits, and `step` doesn't look as if two numbers were in one word. */
 void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,

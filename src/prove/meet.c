@@ -9,9 +9,10 @@
  * What an atomic addition gives back differs between threads when all that is written to its one
  * place in global memory is written by this very instruction, with an odd number, and it counts
  * fewer times than there are values: once by a thread, of which there are fewer, or in a loop, by
- * the contract. The contract also says that no host code or other kernel writes to it. In shared
- * memory the threads of one block differ, and what else is written there may be in other phases:
- * before all of the additions, or after all.
+ * the contract. So do the answers of several instructions, each of which adds this number, as a
+ * loop that is unrolled has them. The contract also says that no host code or other kernel writes
+ * to it. In shared memory the threads of one block differ, and what else is written there may be in
+ * other phases: before all of the additions, or after all; several instructions aren't compared.
  *
  * A thread's asynchronous copy and what it accesses itself meanwhile aren't ordered: one query
  * about one thread, in which loops that order copies are in one iteration, says that they don't
@@ -126,8 +127,9 @@ static void hold_lanes(struct check *c)
 
 /* ---- tickets ------------------------------------------------------------------------------ */
 
-/* Fewer threads than 2^32? The product of the dimensions stays below 2^31 in each direction. */
-static bool is_countable(const struct check *c)
+/* Do all threads add fewer times than 2^32, n times each? The product of the dimensions stays below
+ * 2^31 in each direction. */
+static bool is_countable(const struct check *c, unsigned n)
 {
 	const uint32_t *m = c->pool->launch.max;
 	uint64_t x = m[0] * (uint64_t)m[3];
@@ -137,7 +139,7 @@ static bool is_countable(const struct check *c)
 	for (unsigned d = 1; d < 3; d++)
 		if (__builtin_mul_overflow(x, m[d] * (uint64_t)m[3 + d], &x))
 			return false;
-	return x < UINT32_MAX;
+	return x < UINT32_MAX / n;
 }
 
 static void note_meeting(const struct phase_case *way, void *arg)
@@ -184,8 +186,51 @@ static bool is_one_counter(const struct check *c, const struct ev_access *at)
 	       c->level.apart <= RACE_LEVEL_BLOCK;
 }
 
-/* Is the counter of an addition written to by nothing else? Gives back its access, or NULL. */
-static const struct ev_access *own_counter(const struct check *c, const struct ir_access *mem)
+/* What the addition adds, if that is one number; else NULL. */
+static const struct ex *step_of(const struct check *c, const struct ir_access *mem)
+{
+	const struct ex *step = NULL;
+
+	for (size_t i = 0; i < c->e->tickets.n; i++) {
+		const struct ev_assume *t = &c->e->tickets.v[i];
+		if (t->mem != mem)
+			continue;
+		if (!t->step || t->step->op != EX_CONST || (step && t->step != step))
+			return NULL;
+		step = t->step;
+	}
+	return step;
+}
+
+/* Another instruction that adds the same number to the same place, as a loop that is unrolled has
+ * them. */
+static bool adds_alike(const struct check *c, const struct ev_access *x, const struct ev_access *at)
+{
+	const struct ex *step = step_of(c, at->mem);
+
+	return step && x->mem->rmw == IR_RMW_ADD && x->mem->bytes == at->mem->bytes &&
+	       x->mem->scope == at->mem->scope && x->off == at->off &&
+	       prove_ev_alias(&x->root, &at->root) == EV_SAME && step_of(c, x->mem) == step;
+}
+
+/* Is it another place of the counter's array? */
+static bool is_beside(const struct ev_access *x, const struct ev_access *at)
+{
+	const struct ex *a = x->off, *b = at->off;
+
+	return prove_ev_alias(&x->root, &at->root) == EV_SAME && !x->mem->is_range &&
+	       !x->mem->is_bulk && !x->mem->is_row && !x->mem->is_collective && !x->is_late &&
+	       a->op == EX_CONST && b->op == EX_CONST && a->w == b->w && a->imm < INT32_MAX &&
+	       b->imm < INT32_MAX &&
+	       (a->imm + x->mem->bytes <= b->imm || b->imm + at->mem->bytes <= a->imm);
+}
+
+/*
+ * Is the counter of an addition written to by nothing else? Gives back its access, or NULL.
+ * *nalike: so many others may add to it alike; NULL: none may.
+ */
+static const struct ev_access *own_counter(const struct check *c, const struct ir_access *mem,
+					   unsigned *nalike)
 {
 	const struct ev_access *at = NULL;
 
@@ -201,9 +246,15 @@ static const struct ev_access *own_counter(const struct check *c, const struct i
 		if (x == at || !(x->mem->kind & RACE_OP_WRITE))
 			continue;
 		/* the same addition elsewhere: its address is a choice */
-		if (x->mem == at->mem || (prove_ev_alias(&x->root, &at->root) != EV_APART &&
-					  !meet_is_other_phase(c, x, at)))
+		if (x->mem == at->mem)
 			return NULL;
+		if (prove_ev_alias(&x->root, &at->root) == EV_APART || is_beside(x, at) ||
+		    meet_is_other_phase(c, x, at))
+			continue;
+		/* of a block's it isn't known that nothing is set between the two */
+		if (!nalike || at->is_shared || !adds_alike(c, x, at))
+			return NULL;
+		++*nalike;
 	}
 	return at;
 }
@@ -235,7 +286,7 @@ bool meet_overflows(struct check *c, const struct ev_access *at, const struct ev
 
 bool meet_has_own_counter(struct check *c, const struct ir_access *mem)
 {
-	const struct ev_access *at = c->e->may_wrap ? NULL : own_counter(c, mem);
+	const struct ev_access *at = c->e->may_wrap ? NULL : own_counter(c, mem, NULL);
 
 	if (!at)
 		return false;
@@ -248,11 +299,12 @@ bool meet_has_own_counter(struct check *c, const struct ir_access *mem)
 
 static bool is_distinct(const struct check *c, const struct ev_assume *t)
 {
-	const struct ev_access *at = own_counter(c, t->mem);
+	unsigned nalike = 0;
+	const struct ev_access *at = own_counter(c, t->mem, &nalike);
 
 	return at && t->value && t->step->op == EX_CONST && (t->step->imm & 1) &&
 	       (t->loop == IR_NONE || !c->e->may_wrap) &&
-	       (t->mem->bytes == 8 || at->is_shared || is_countable(c));
+	       (t->mem->bytes == 8 || at->is_shared || is_countable(c, nalike + 1));
 }
 
 void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,
@@ -274,12 +326,134 @@ static bool is_index(const struct check *c, const struct ex *v)
 	return prove_ex_contains(c->pair.a->off, v) || prove_ex_contains(c->pair.b->off, v);
 }
 
-static void hold_tickets(struct check *c)
+static bool is_on_way(const struct check *c, const struct ev_assume *t, const struct ev_access *a)
+{
+	return prove_ir_dominates(c->e->ir, t->block, a->block);
+}
+
+/* Do the answers of x, in one thread, and of y, in another, differ, as both add to one counter? */
+static bool are_alike(const struct check *c, const struct ev_assume *x, const struct ev_assume *y)
+{
+	unsigned nalike = 0;
+
+	if (!is_distinct(c, x) || !is_distinct(c, y))
+		return false;
+	const struct ev_access *at = own_counter(c, y->mem, &nalike);
+	for (size_t k = 0; k < c->e->accesses.n && !at->is_shared; k++)
+		if (c->e->accesses.v[k].mem == x->mem && adds_alike(c, &c->e->accesses.v[k], at))
+			return true;
+	return x == y;
+}
+
+/* Two additions to one counter, on the ways to the one access and to the other: their answers
+ * differ, too. */
+static void hold_alike(struct check *c, const struct ev_assume *x)
 {
 	for (size_t i = 0; i < c->e->tickets.n; i++) {
+		const struct ev_assume *y = &c->e->tickets.v[i];
+		if (y == x || !is_on_way(c, y, c->pair.b) || !are_alike(c, x, y))
+			continue;
+		struct smt_claim first = {.when = x->guard, .place = x->value},
+				 second = {.when = y->guard, .place = y->value};
+		prove_smt_claims(c->smt, &first, &second);
+		c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
+	}
+}
+
+/* Is each part of the conjunction `part` one of g? */
+static bool has_parts(const struct ex *g, const struct ex *part)
+{
+	if (part == g || (part->op == EX_CONST && (part->imm & 1)))
+		return true;
+	if (part->op == EX_AND && part->w == 1)
+		return has_parts(g, part->a[0]) && has_parts(g, part->a[1]);
+	return g->op == EX_AND && g->w == 1 &&
+	       (has_parts(g->a[0], part) || has_parts(g->a[1], part));
+}
+
+/* Has the thread surely got this answer where it accesses? */
+static bool is_given(const struct check *c, const struct ev_assume *t, const struct ev_access *a)
+{
+	return t->value && is_on_way(c, t, a) && has_parts(a->guard, t->guard);
+}
+
+/* Does g say that v is a number? */
+static bool is_number(const struct ex *g, const struct ex *v, uint64_t *n)
+{
+	if (g->op == EX_AND && g->w == 1)
+		return is_number(g->a[0], v, n) || is_number(g->a[1], v, n);
+	if (g->op != EX_EQ || g->a[0] != v || g->a[1]->op != EX_CONST)
+		return false;
+	*n = g->a[1]->imm;
+	return true;
+}
+
+bool meet_tickets_deny(struct check *c)
+{
+	uint64_t m, n;
+
+	for (size_t i = 0; i < c->e->tickets.n; i++) {
+		const struct ev_assume *x = &c->e->tickets.v[i];
+		if (!is_given(c, x, c->pair.a) || !is_number(c->pair.a->guard, x->value, &m))
+			continue;
+		for (size_t k = 0; k < c->e->tickets.n; k++) {
+			const struct ev_assume *y = &c->e->tickets.v[k];
+			if (!is_given(c, y, c->pair.b) ||
+			    !is_number(c->pair.b->guard, y->value, &n) || m != n ||
+			    !are_alike(c, x, y))
+				continue;
+			c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
+			return true;
+		}
+	}
+	return false;
+}
+
+const struct ex *meet_same_ticket(struct check *c, const struct ex *off)
+{
+	for (size_t i = 0; i < c->e->tickets.n; i++) {
+		const struct ev_assume *x = &c->e->tickets.v[i];
+		if (!is_given(c, x, c->pair.a) || x->value->w > 32 ||
+		    !prove_ex_contains(c->pair.a->off, x->value))
+			continue;
+		for (size_t k = 0; k < c->e->tickets.n; k++) {
+			const struct ev_assume *y = &c->e->tickets.v[k];
+			if (y != x && y->value && prove_ex_contains(off, y->value) &&
+			    is_given(c, y, c->pair.b) && are_alike(c, x, y))
+				return prove_ex_replace(c->pool, off, y->value, x->value);
+		}
+	}
+	return off;
+}
+
+bool meet_is_ticket(struct check *c, const struct ex *v)
+{
+	while (v->op == EX_ZEXT || v->op == EX_SEXT)
+		v = v->a[0];
+	for (size_t i = 0; i < c->e->tickets.n && v->op == EX_VAR && v->w <= 32; i++) {
+		const struct ev_assume *x = &c->e->tickets.v[i];
+		if (x->value != v || !is_given(c, x, c->pair.a))
+			continue;
+		for (size_t k = 0; k < c->e->tickets.n; k++) {
+			const struct ev_assume *y = &c->e->tickets.v[k];
+			if (!is_given(c, y, c->pair.b) || !are_alike(c, x, y))
+				continue;
+			c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void hold_tickets(struct check *c)
+{
+	for (size_t i = 0; i < c->e->tickets.n; i++)
+		if (is_on_way(c, &c->e->tickets.v[i], c->pair.a) &&
+		    is_distinct(c, &c->e->tickets.v[i]))
+			hold_alike(c, &c->e->tickets.v[i]);
+	for (size_t i = 0; i < c->e->tickets.n; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
-		if (!prove_ir_dominates(c->e->ir, t->block, c->pair.a->block) ||
-		    !prove_ir_dominates(c->e->ir, t->block, c->pair.b->block))
+		if (!is_on_way(c, t, c->pair.a) || !is_on_way(c, t, c->pair.b))
 			continue;
 		bool is_used = t->value && t->step && is_index(c, t->value);
 		if (is_distinct(c, t)) {

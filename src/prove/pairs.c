@@ -373,7 +373,7 @@ static bool is_apart_by_integers(struct check *c, const uint8_t *counters)
 /* Two threads, as far as that is known without the solver. */
 static bool is_apart_by_arithmetic(struct check *c, const uint8_t *counters)
 {
-	return prove_quick_is_apart(c, counters) ||
+	return meet_tickets_deny(c) || prove_quick_is_apart(c, counters) ||
 	       split_is_apart(c, counters, prove_quick_is_apart) ||
 	       rounds_are_apart(c, counters, prove_quick_is_apart) || rows_are_apart(c, counters) ||
 	       places_are_apart(c, counters) || meet_late_is_apart(c, counters);

@@ -170,6 +170,8 @@ static unsigned covered(struct check *c, const uint8_t *counters, const struct d
 		d = (unsigned)v->imm % DIMS;
 		return v->imm <= EX_TID_Z ? (is_far ? 0 : 1u << d) : 1u << (DIMS + d);
 	}
+	if (is_whole && meet_is_ticket(c, v))
+		return UINT32_MAX;
 	struct span x = digits_span(c, s->facts, v, 0), y = digits_span(c, other, v, 0);
 	bool has_all = is_whole ? is_sum(v)
 				: x.lo >= 0 && y.lo >= 0 &&
@@ -352,7 +354,7 @@ bool digits_are_apart(struct check *c, const uint8_t *counters, bool is_alone)
 		return false;
 	learn(c, &fa, &fb);
 	struct question q = {.a = c->pair.a->off,
-			     .b = c->pair.b->off,
+			     .b = is_alone ? c->pair.b->off : meet_same_ticket(c, c->pair.b->off),
 			     .fa = &fa,
 			     .fb = &fb,
 			     .na = c->pair.a->mem->bytes,
