@@ -281,9 +281,11 @@ int main(int argc, char **argv)
 	CHECK(cuMemcpyHtoD(b, left + N, N * sizeof(float)));
 	for (int i = 2; i < argc; i++)
 		for (size_t k = 0; k < sizeof(ways) / sizeof(*ways); k++)
-			if (!strcmp(argv[i], ways[k].name))
+			if (!strcmp(argv[i], ways[k].name)) {
 				ways[k].go();
-	CHECK(cuCtxSynchronize());
+				/* The next one may use a stream that waits for no other. */
+				CHECK(cuCtxSynchronize());
+			}
 	CHECK(cuMemcpyDtoH(left, a, N * sizeof(float)));
 	CHECK(cuMemcpyDtoH(left + N, b, N * sizeof(float)));
 	for (int i = 0; i < 2 * N; i++)
