@@ -4,7 +4,8 @@
  * `(p + 127 & ~127) + n` with n of 64 bits is an address in p's array, though n is the one whole
  * term of the sum. An address comes through what masks it, turns its bits on or off, puts it
  * together from parts, and divides and multiplies it by the same number. 4 * n is no address: what
- * is added to one and has a factor counts elements. Nor is what stays below 2^32.
+ * is added to one and has a factor counts elements. Nor is what stays below 2^32, or the upper half
+ * of a number of which 32 bits are left as an index.
  *
  * What a loop adds to a pointer is the difference of two addresses where one is hidden in it as
  * well as another one that is subtracted: `p += q - p` leads into another array. A number of 64
@@ -18,13 +19,15 @@
 
 #include <string.h>
 
-#define MAX_DEPTH 24
-#define FEW_NODES 64
+#define MAX_DEPTH   24
+#define FEW_NODES   64
+#define MAX_ELEMENT 64 /* bytes: times an index of 32 bits below any address */
 
-/* What is looked at is multiplied by `times` and divided by `by`, and negative where is_minus. */
+/* What is looked at is multiplied by `times` and divided by `by`, and negative where is_minus;
+ * is_low: in an index of 32 bits, so that it is no upper part of an address. */
 struct scale {
 	uint64_t times, by;
-	bool is_minus;
+	bool is_minus, is_low;
 	unsigned depth;
 	const struct ex *but;	 /* this address doesn't count */
 	const struct ex **found; /* or NULL: gets the address */
@@ -48,7 +51,9 @@ static bool is_address(const struct ex *v, struct scale s)
 		return false;
 	if (s.found)
 		*s.found = v;
-	return v->w == 64 || v->op == EX_SYM ? s.times == s.by : s.times / s.by > UINT32_MAX;
+	if (v->w == 64 || v->op == EX_SYM)
+		return s.times == s.by;
+	return !s.is_low && s.times / s.by > UINT32_MAX;
 }
 
 static bool is_small(const struct ex *v, struct scale s)
@@ -103,6 +108,8 @@ static bool hides(const struct ex *v, struct scale s)
 
 	if (++s.depth > MAX_DEPTH)
 		return true;
+	s.is_low |= v->w <= 32 && s.times / s.by <= MAX_ELEMENT;
+	minus.is_low = s.is_low;
 	minus.depth = s.depth;
 	minus.is_minus = !s.is_minus;
 	if (is_number(v) || is_small(v, s))
