@@ -344,16 +344,17 @@ static void do_mbar(struct ev *e, uint32_t block, uint32_t step, const struct ir
 }
 
 /* Of an unmodelled function. */
-static struct ex_range bounds_of(const struct ir_step *st, const struct ex *x)
+static struct ex_range bounds_of(const struct ir_step *st, const struct ex *const *x)
 {
-	bool counts = st->at && st->at->form->op == PTX_OP_POPC && x;
+	bool counts = st->at && st->at->form->op == PTX_OP_POPC && x[0];
 
-	return counts ? (struct ex_range){0, x->w} : prove_ex_full(st->w);
+	return counts ? (struct ex_range){0, x[0]->w} : prove_ev_float_bounds(st, x);
 }
 
 static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
 	const struct ex *x[3] = {NULL, NULL, NULL}, *v = NULL;
+	struct ex_range r;
 	uint32_t n = 0;
 
 	for (; n < 3 && st->src[n] != IR_NONE; n++)
@@ -390,8 +391,10 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 			v = prove_ev_count_bits(e->pool, x[0]);
 		if (v)
 			break;
-		v = prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, bounds_of(st, x[0]),
-				  (struct ex_args){.n = n, .a = x});
+		r = bounds_of(st, x);
+		v = r.lo == r.hi ? prove_ex_const(e->pool, st->w, r.lo)
+				 : prove_ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, r,
+						 (struct ex_args){.n = n, .a = x});
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE)

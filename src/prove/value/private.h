@@ -31,6 +31,9 @@ void prove_ev_set_cell(struct ev *e, uint32_t block, uint32_t cell, struct ev_ce
 /* What comes into a block, by the conditions of its edges; nothing into the kernel's first one. */
 void prove_ev_enter(struct ev *e, uint32_t b);
 
+/* floats.c: the least and the greatest number that the bits of an instruction's result can be. */
+struct ex_range prove_ev_float_bounds(const struct ir_step *st, const struct ex *const *x);
+
 /* private.c: does an access to the thread's own memory. What is read, or NULL where that isn't
  * known. */
 const struct ex *prove_ev_private(struct ev *e, const struct ev_access *a, const struct ex *guard);
