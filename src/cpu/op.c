@@ -10,6 +10,7 @@
  * Operations on a device that has had a fault end when they would start (stop.c).
  */
 #include "base/clock.h"
+#include "cpu/begin.h"
 #include "cpu/sched.h"
 #include "cpu/pages.h"
 #include "cpu/repeat.h"
@@ -300,6 +301,13 @@ static void call_if_quiet(const struct cpu_engine *e)
 		to->quiet(to->quiet_arg);
 }
 
+void cpu_listen_begin(struct cpu_machine *m, const struct cpu_begin *begin)
+{
+	pthread_mutex_lock(&m->engine->lock);
+	m->engine->begin = begin;
+	pthread_mutex_unlock(&m->engine->lock);
+}
+
 void cpu_time_checked(struct cpu_engine *e)
 {
 	uint64_t now;
@@ -387,11 +395,22 @@ void cpu_ops_cut(struct cpu_engine *e)
 		}
 }
 
+static void call_begin(const struct cpu_engine *e, const struct cpu_op *op)
+{
+	struct cpu_launch l = op->work.launch;
+
+	l.params = op->copy;
+	if (e->begin)
+		e->begin->fn(e->begin->arg, &l);
+}
+
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	choose_kernel(e, &op->work.launch);
-	if (!op->taken_back)
+	if (!op->taken_back) {
+		call_begin(e, op);
 		cpu_proven_begin(op);
+	}
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
 		cpu_fault_op(e->m, op->work.device, CPU_FAULT_RESOURCES,
 			     "host memory is exhausted by a launch of %s",

@@ -426,6 +426,7 @@ struct cpu_shared {
 
 struct cpu_engine {
 	struct cpu_machine *m;
+	const struct cpu_begin *begin; /* begin.h; NULL: there is no listener */
 	struct cpu_apart apart;
 	struct cpu_waiter *waiters;
 	_Atomic uint32_t nwaiters;
@@ -448,8 +449,7 @@ struct cpu_engine {
 	struct cpu_spare spares[CPU_SPARES]; /* spare.c */
 	uint64_t spare_bytes;
 	pthread_mutex_t spare_lock;
-	uint32_t nworkers;
-	uint32_t sms;
+	uint32_t nworkers, sms;
 	BASE_VEC(struct cpu_op *) startable;
 	BASE_VEC(struct cpu_op *) polls; /* wait for a value in memory */
 	BASE_VEC(struct cpu_op *) held;	 /* kernels that could start, but wait (work.hold) */
