@@ -79,7 +79,9 @@ void race_param_words_add(struct race_param_words *w, uint32_t off, uint32_t byt
 
 size_t race_launched_most(const struct race_launched *l)
 {
-	return HEAD_BYTES + strlen(l->kernel) + l->nwords * WORD_BYTES;
+	size_t word = WORD_BYTES + (l->holds ? RACE_CONTENTS_TEXT : 0);
+
+	return HEAD_BYTES + strlen(l->kernel) + l->nwords * word;
 }
 
 size_t race_launched_line(const struct race_launched *l, const bool *is_any, char *out)
@@ -99,6 +101,8 @@ size_t race_launched_line(const struct race_launched *l, const bool *is_any, cha
 		if (w->array)
 			p += sprintf(p, ",\"array\":%u,\"at\":%llu,\"size\":%llu", w->array,
 				     (unsigned long long)w->at, (unsigned long long)w->size);
+		if (w->array && l->holds)
+			p += race_contents_line(&l->holds[i], p);
 		p += sprintf(p, "}");
 		comma = ",";
 	}
@@ -116,6 +120,8 @@ uint64_t race_launched_hash(const struct race_launched *l)
 		const struct race_param_word *w = &l->word[i];
 		uint64_t v[3] = {w->off, w->array, w->array ? w->at : w->value};
 		h = base_hash(v, sizeof(v), h);
+		if (l->holds)
+			h = base_hash(&l->holds[i], sizeof(l->holds[i]), h);
 	}
 	return h;
 }

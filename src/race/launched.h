@@ -11,6 +11,8 @@
 #ifndef COLLIDER_RACE_LAUNCHED_H
 #define COLLIDER_RACE_LAUNCHED_H
 
+#include "race/contents.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,13 +53,14 @@ struct race_launched {
 	uint32_t block[3], grid[3];
 	const struct race_param_word *word;
 	size_t nwords;
+	const struct race_contents *holds; /* by word: what its array holds; NULL: it isn't known */
 };
 
 /* Its line, without the words that may be anything (NULL: all are there), into at least
  * race_launched_most bytes. Returns how many there are, without a NUL. */
 size_t race_launched_line(const struct race_launched *l, const bool *is_any, char *out);
 size_t race_launched_most(const struct race_launched *l);
-/* What makes it another one: not where its arrays lie. */
+/* What makes it another one: not where its arrays lie, but what they hold. */
 uint64_t race_launched_hash(const struct race_launched *l);
 
 /* Lines that were written, by their hashes. {0} is empty. */

@@ -560,6 +560,10 @@ void rt_launches_open(const char *file)
 	(void)file;
 }
 
+void rt_launches_listen(void)
+{
+}
+
 void rt_launches_record(const struct rt_work *w)
 {
 	(void)w;

@@ -2,14 +2,17 @@
  * launches.c - records the launches that a program made (collider run --record-launches), as
  * race/launched.h has them.
  *
- * Before the first launch of a module stands its PTX, without checks.
+ * Before the first launch of a module stands its PTX, without checks. A launch is written when it
+ * starts, as only then memory holds what it finds: what the array of a pointer holds from there on
+ * is part of it (race/contents.h).
  *
- * Misses: changes of a captured graph's parameters that aren't made node by node.
- * Costs: a hash and a look-up for each launch.
+ * Misses: launches that never start.
+ * Costs: a pass over the arrays of each launch, a hash and a look-up.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "cpu/begin.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/link.h"
 #include "instrument/instrument.h"
@@ -19,9 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many elements of arrays that are in no order are compared, in the whole run: some seconds. */
+#define MOST_COMPARED (1u << 27)
+
+/* Taken last: with the images' lock held, or the machine's. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *path;
 static struct race_lines seen;
+static uint64_t left = MOST_COMPARED;
 
 void rt_launches_open(const char *file)
 {
@@ -70,10 +78,11 @@ static struct race_launched launched_of(const struct cpu_launch *l, const struct
 }
 
 void rt_launches_put(const struct cpu_launch *l, const struct rt_words *words, const bool *is_any,
-		     struct base_buf *shown)
+		     const struct race_contents *holds, struct base_buf *shown)
 {
-	const struct race_launched as = launched_of(l, words);
+	struct race_launched as = launched_of(l, words);
 
+	as.holds = holds;
 	base_buf_room(shown, race_launched_most(&as));
 	shown->n += race_launched_line(&as, is_any, shown->p + shown->n);
 }
@@ -108,8 +117,10 @@ static void put_text(const struct rt_source *s)
 	struct base_buf line = {0};
 
 	inst_bare_line(s->file, s->text, s->size, &line);
+	pthread_mutex_lock(&lock);
 	if (race_lines_add(&seen, base_hash(line.p, line.n, BASE_FNV_INIT)) != RACE_LINES_BEFORE)
 		append(&line);
+	pthread_mutex_unlock(&lock);
 	base_buf_free(&line);
 }
 
@@ -122,21 +133,44 @@ static void record_image(struct rt_image *im)
 	rt_images_unlock();
 }
 
-/* The lock is held. */
-static void record(const struct rt_work *w, const struct rt_words *words)
+void rt_launches_record(const struct rt_work *w)
 {
-	const struct race_launched as = launched_of(&w->cpu.launch, words);
-	enum race_lines_as is = race_lines_add(&seen, race_launched_hash(&as));
+	if (path && w->kern)
+		record_image(w->kern->image);
+}
+
+/* What the arrays hold, from where the pointers lead on. The program's own memory, which it may
+ * protect, isn't looked at. The lock is held. */
+static struct race_contents *look_at(const struct rt_words *words)
+{
+	struct race_contents *holds = base_calloc(words->n + 1, sizeof(*holds));
+	struct cpu_mem_info info;
+
+	for (size_t i = 0; i < words->n; i++) {
+		const struct race_param_word *w = &words->v[i];
+		if (w->array && cpu_mem_find(rt.m, w->value, &info) && !info.is_registered)
+			race_contents_find((const void *)(uintptr_t)cpu_mem_host(rt.m, w->value),
+					   w->size - w->at, &left, &holds[i]);
+	}
+	return holds;
+}
+
+/* The lock is held. */
+static void record(const struct cpu_launch *l, const struct rt_words *words)
+{
+	struct race_launched as = launched_of(l, words);
+	struct race_contents *holds = look_at(words);
 	struct race_recorded *n = counts();
 	struct base_buf line = {0};
 
+	as.holds = holds;
+	enum race_lines_as is = race_lines_add(&seen, race_launched_hash(&as));
 	if (is == RACE_LINES_NEW) {
-		if (w->kern)
-			record_image(w->kern->image);
-		rt_launches_put(&w->cpu.launch, words, NULL, &line);
+		rt_launches_put(l, words, NULL, holds, &line);
 		append(&line);
 		base_buf_free(&line);
 	}
+	free(holds);
 	if (!n)
 		return;
 	add(&n->launches);
@@ -148,15 +182,23 @@ static void record(const struct rt_work *w, const struct rt_words *words)
 		add(&n->lines);
 }
 
-void rt_launches_record(const struct rt_work *w)
+/* The machine's locks are held: nothing here may wait for what takes them (the images' lock). */
+static void record_start(void *arg, const struct cpu_launch *l)
 {
 	struct rt_words words = {0};
 
-	if (!path)
-		return;
-	rt_launches_words(&w->cpu.launch, &words);
+	(void)arg;
+	rt_launches_words(l, &words);
 	pthread_mutex_lock(&lock);
-	record(w, &words);
+	record(l, &words);
 	pthread_mutex_unlock(&lock);
 	base_vec_free(&words);
+}
+
+void rt_launches_listen(void)
+{
+	static const struct cpu_begin begin = {record_start, NULL};
+
+	if (path)
+		cpu_listen_begin(rt.m, &begin);
 }

@@ -356,7 +356,7 @@ static bool write_question(int fd, const struct rt_kern *k, const struct cpu_lau
 	size_t done = 0;
 
 	bool has_text = put_plain(k, inst_bare_line, &line);
-	rt_launches_put(l, &s->words, s->is_any, &line);
+	rt_launches_put(l, &s->words, s->is_any, NULL, &line);
 	while (done < line.n) {
 		ssize_t n = write(fd, line.p + done, line.n - done);
 		if (n <= 0)

@@ -326,8 +326,10 @@ uint32_t rt_origin(void);
 /* A kernel was submitted, or work of the device was waited for: updates the shared file of findings
  * (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
-/* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
+/* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. A launch is
+ * submitted: its kernel's text is written. From `listen` on each that starts is, too. */
 void rt_launches_open(const char *file);
+void rt_launches_listen(void);
 void rt_launches_record(const struct rt_work *w);
 /* proven.c: kernels are put to `prover` (NULL: they aren't), for `guess` ms before a launch has
  * ended (below 0: as ever); a launch is about to be submitted. */

@@ -96,9 +96,11 @@ struct rt_words {
 	size_t n, cap;
 };
 void rt_launches_words(const struct cpu_launch *l, struct rt_words *out);
-/* As a line of JSON, without the words that may be anything (NULL: all are there). */
+/* As a line of JSON, without the words that may be anything (NULL: all are there), with what the
+ * array of each holds (NULL: without). */
+struct race_contents;
 void rt_launches_put(const struct cpu_launch *l, const struct rt_words *words, const bool *is_any,
-		     struct base_buf *shown);
+		     const struct race_contents *holds, struct base_buf *shown);
 
 void rt_images_lock(void);
 void rt_images_unlock(void);

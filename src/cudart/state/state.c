@@ -308,6 +308,7 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	rt_launches_listen();
 	rt_threads_check();
 	if (rt.options.oracle && rt.options.is_host_apart)
 		rt_threads_start(m);
