@@ -2,8 +2,9 @@
  * prove_launches.c - reads the launches that collider run --record-launches wrote (prove.h).
  *
  * A line for each launch: {"kernel":...,"block":[x,y,z],"grid":[x,y,z],"params":[{"offset":...,
- * "bytes":...,"value":...}]}, a pointer with "array" (its number in this launch), "at" and "size";
- * and {"ptx":...} for each text that kernels come from.
+ * "bytes":...,"value":...}]}, a pointer with "array" (its number in this launch), "at", "size" and,
+ * of elements of 4 and of 8 bytes, what the array holds (race/contents.h); and {"ptx":...} for each
+ * text that kernels come from.
  */
 #include "cli/prove.h"
 
@@ -45,6 +46,49 @@ static void find_equal(struct prove_word *w, uint32_t n)
 				w[i].array = w[k].array = k + 1;
 }
 
+/* So many elements, by their sizes: those that there are, or fewer. */
+static void read_elements(const cJSON *a, uint64_t left, uint64_t *to)
+{
+	for (int s = 0; s < RACE_CONTENTS_SIZES; s++) {
+		const cJSON *n = cJSON_GetArrayItem(a, s);
+		uint64_t all = left / race_contents_bytes((enum race_contents_size)s);
+		if (!cJSON_IsNumber(n) || n->valuedouble < 1)
+			continue;
+		to[s] = n->valuedouble < (double)all ? (uint64_t)n->valuedouble
+						     : PROVE_ALL_ELEMENTS;
+	}
+}
+
+/* Bounds of elements. cJSON's numbers are doubles: of 8 bytes those are taken that they hold. */
+static bool read_bounds(const cJSON *p, int s, struct race_contents *to)
+{
+	const cJSON *least = cJSON_GetArrayItem(cJSON_GetObjectItem(p, "least"), s);
+	const cJSON *most = cJSON_GetArrayItem(cJSON_GetObjectItem(p, "most"), s);
+	const double whole = 9007199254740992.0; /* 2^53 */
+
+	if (!cJSON_IsNumber(least) || !cJSON_IsNumber(most) || least->valuedouble <= -whole ||
+	    most->valuedouble >= whole || most->valuedouble < least->valuedouble)
+		return false;
+	to->least[s] = (int64_t)least->valuedouble;
+	to->most[s] = (int64_t)most->valuedouble;
+	return true;
+}
+
+static void read_contents(const cJSON *p, struct prove_word *to)
+{
+	const cJSON *size = cJSON_GetObjectItem(p, "size");
+	double left = cJSON_IsNumber(size) ? size->valuedouble - (double)to->at : 0;
+
+	if (left < 1)
+		return;
+	read_elements(cJSON_GetObjectItem(p, "sorted"), (uint64_t)left, to->holds.sorted);
+	read_elements(cJSON_GetObjectItem(p, "injective"), (uint64_t)left, to->holds.injective);
+	read_elements(cJSON_GetObjectItem(p, "within"), (uint64_t)left, to->holds.within);
+	for (int s = 0; s < RACE_CONTENTS_SIZES; s++)
+		if (!read_bounds(p, s, &to->holds))
+			to->holds.within[s] = 0;
+}
+
 static bool read_words(const char *line, const cJSON *params, struct prove_launch *l,
 		       struct base_arena *a)
 {
@@ -69,6 +113,7 @@ static bool read_words(const char *line, const cJSON *params, struct prove_launc
 			continue;
 		to->array = (uint32_t)array->valuedouble;
 		to->at = cJSON_IsNumber(at) ? (uint64_t)at->valuedouble : 0;
+		read_contents(p, to);
 		has_arrays = true;
 	}
 	if (!has_arrays)

@@ -394,6 +394,7 @@ enum kernel_answer { KERNEL_OPEN, KERNEL_REFUTED, KERNEL_PROVEN };
  * contradictory assumptions prove anything. */
 struct kernel_trial {
 	bool is_quick, has_failed, is_refuted;
+	bool is_patient;		 /* bit-vectors have as much time as without a trial */
 	const struct race_proof *alarms; /* of the kernel: their pairs are asked about first */
 };
 
@@ -472,6 +473,7 @@ struct contract {
 	uint64_t deadline;		/* of prove_now_ms */
 	struct ex_pin pin[EX_MAX_PINS]; /* what the assumptions say of parameters */
 	uint32_t npins;
+	bool has_contents; /* ... or of what arrays held (contents.c) */
 	contract_fn *say;
 	void *arg;
 };
@@ -493,6 +495,9 @@ bool prove_contract_add_params(struct contract *c);
 bool prove_contract_add_assumes(struct contract *c);
 /* launches.c; --launches: the launches of this kernel that were recorded. False: there is none. */
 bool prove_contract_add_launches(struct contract *c, const char *kernel);
+/* contents.c; what their arrays hold. `hold`: in expressions, of launches of one kernel. */
+void prove_contents_hold(struct ex_pool *pool, const struct prove_options *o);
+void prove_contract_add_contents(struct contract *c, const struct prove_launch *const *l, size_t n);
 /* Is there surely a launch that keeps to all assumptions? With an access: may some thread come to
  * it? Reports nothing. */
 bool prove_contract_has_launch(struct contract *c, const struct ev_access *a);

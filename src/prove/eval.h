@@ -69,12 +69,13 @@ struct ev_assume {
 	const char *text;		/* of --assume, or NULL */
 	bool is_recorded;		/* the launches that a program made */
 	const struct ptx_stmt *at;
-	const struct ex *value; /* DISTINCT, APART, TICKET (NULL: it is not taken) */
-	const struct ex *step;	/* TICKET: what is added, the bound, or what is put */
-	const struct ex *old;	/* TICKET: what a CAS compares with; else NULL */
+	/* DISTINCT, APART, TICKET (NULL: it is not taken); WITHIN: the least value of an element */
+	const struct ex *value;
+	/* TICKET: what is added, the bound, or what is put; WITHIN: the greatest value */
+	const struct ex *step;
+	const struct ex *old; /* TICKET: what a CAS compares with; else NULL */
 	const struct ir_access *mem;
-	struct ev_root
-		root; /* INJECTIVE, SORTED: elements of `bytes` at offset `off`, `count` of them */
+	struct ev_root root; /* INJECTIVE, SORTED, WITHIN: `count` elements of `bytes` at `off` */
 	const struct ex *off,
 		*count; /* APART: `count` numbers from `value` on, which end before `off` */
 	unsigned bytes;

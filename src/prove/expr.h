@@ -103,6 +103,14 @@ struct ex_pin {
 	unsigned w;
 };
 
+/* What an array holds that no store of the kernel goes to, where all launches in question say it:
+ * elements of `w` bits from the pointer at `param` on (contents.c). */
+struct ex_held {
+	uint64_t param, lo, hi; /* unsigned, both included */
+	unsigned w;
+};
+
+#define EX_MAX_HELD  32
 #define EX_MAX_PINS  64
 #define EX_MAX_READS 128
 
@@ -122,6 +130,8 @@ struct ex_pool {
 	struct ex_launch launch;
 	struct ex_pin pin[EX_MAX_PINS]; /* pins.c */
 	uint32_t npins;
+	struct ex_held held[EX_MAX_HELD];
+	uint32_t nheld;
 	/* Which words of the parameters were asked for. */
 	struct ex_read {
 		uint64_t off;

@@ -88,6 +88,7 @@ enum ir_assume {
 	IR_ASSUME_APART,     /* the src[1] numbers from src[0] on, up to src[2], are so */
 	IR_ASSUME_INJECTIVE, /* the src[1] elements of src[2] bytes at src[0] are all different */
 	IR_ASSUME_SORTED,    /* ... and none is less than one before it, as signed numbers */
+	IR_ASSUME_WITHIN,    /* ... are bounded (contents.c); no step says it */
 	IR_ASSUME_TICKET     /* src[0]: what the atomic `mem` of src[1] gave back, or IR_NONE;
 			      * src[2]: what a CAS compares with */
 };

@@ -200,7 +200,9 @@ static bool add_assumptions(struct check *c, struct contract *x)
 	bool ok = prove_contract_add_params(x);
 
 	ok &= prove_contract_add_assumes(x);
-	return prove_contract_add_launches(x, c->k->name) && ok;
+	ok &= prove_contract_add_launches(x, c->k->name);
+	c->k->rests_on_contents |= x->has_contents;
+	return ok;
 }
 
 /* Does any launch keep to the contract? Without one everything could be proven. */
@@ -210,6 +212,8 @@ static bool is_contract_kept(struct check *c)
 	bool ok = prove_contract_check_launch(&x, c->e->ir);
 
 	ok &= add_assumptions(c, &x);
+	if (c->o->uses_contents && !x.has_contents)
+		return false;
 	/* each case of it has been checked */
 	c->is_by_powers = ok && powers_are_proven(c);
 	return ok && (c->trial.is_quick || c->is_by_powers || prove_contract_check(&x));
@@ -249,6 +253,7 @@ static void pin_params(struct check *c)
 	prove_ex_pool_init(c->pool, c->arena, &launch);
 	memcpy(c->pool->pin, pin, sizeof(pin));
 	c->pool->npins = npins;
+	prove_contents_hold(c->pool, c->o);
 	evaluate(c->e, ir, c->pool, c->o);
 	prove_names_open(&c->names, c->e, c->o->named, c->arena);
 	open_solver(c);
@@ -462,7 +467,8 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 	struct check c = {.e = &e, .pool = &pool, .o = t->o, .k = k, .arena = t->arena};
 
 	c.task = t;
-	c.trial.is_on = c.trial.is_hasty = t->trial != NULL;
+	c.trial.is_on = t->trial != NULL;
+	c.trial.is_hasty = t->trial && !t->trial->is_patient;
 	c.trial.is_quick = t->trial && t->trial->is_quick;
 	c.deadline = t->deadline;
 	c.names.arena = t->arena; /* without parameters, where nothing can be analysed */
@@ -470,6 +476,7 @@ void kernel_analyse(const struct kernel_task *t, struct names *names)
 		prove_ir_build(&ir, t->arena, t->m, t->f);
 		prove_launch_find(&ir, t->o, k->name, &less, &launch);
 		prove_ex_pool_init(&pool, t->arena, &launch);
+		prove_contents_hold(&pool, t->o);
 		e = (struct ev){.ir = &ir};
 		if (!ir.problems.n)
 			evaluate(&e, &ir, &pool, t->o);

@@ -11,13 +11,19 @@
 #define COLLIDER_PROVE_H
 
 #include "base/base.h"
+#include "race/contents.h"
 #include "race/proof/proof.h"
+
+/* What was recorded of all elements of an array, however many they are. */
+#define PROVE_ALL_ELEMENTS (UINT64_MAX >> 8)
 
 /* A word of a launch's parameters: a number, or a pointer. */
 struct prove_word {
 	uint64_t off, bytes, value;
 	uint32_t array; /* 0: no pointer; the same number in one launch: one array */
 	uint64_t at;	/* the place in the array */
+	/* What it holds from there on; PROVE_ALL_ELEMENTS: to its end. Zeros: nothing is known. */
+	struct race_contents holds;
 };
 
 /* A launch that a program made (collider run --record-launches). */
@@ -71,6 +77,8 @@ struct prove_options {
 	size_t nlaunches;
 	bool only_launched;	   /* kernels that none of the launches is of are left out */
 	bool is_of_launches_alone; /* nor is it asked what other launches would do */
+	/* What their arrays held is assumed, and nothing is proven where that says nothing. */
+	bool uses_contents;
 	bool by_bounds; /* any launch within the bounds of their dimensions and scalars counts */
 	/* Kernels by their mangled names, nonly of them; 0: all. No part of what is kept. */
 	const char *const *only;

@@ -86,8 +86,8 @@ void prove_smt_apart(struct smt *s, const struct ev_assume *as);
  * signed); after the greatest number of v's width 0 comes. */
 void prove_smt_intervals(struct smt *s, const struct ex *guard, const struct ex *v,
 			 const struct ex *n);
-/* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE) or rise
- * (IR_ASSUME_SORTED). It must live until smt_check. */
+/* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE), rise
+ * (IR_ASSUME_SORTED) or are bounded (IR_ASSUME_WITHIN). It must live until smt_check. */
 void prove_smt_elements(struct smt *s, const struct ev_assume *as);
 /* The counter of a loop that thread t is in: 0 or more, and the iteration was reached. */
 void prove_smt_in_loop(struct smt *s, uint32_t loop, unsigned t);

@@ -295,6 +295,7 @@ static struct wire_key key_of(const struct wire_job *j)
 			uint64_t v[5] = {w->off, w->bytes, w->array ? 0 : w->value, w->array,
 					 w->at};
 			mix(&k, v, sizeof(v));
+			mix(&k, &w->holds, sizeof(w->holds));
 		}
 	}
 	return k;

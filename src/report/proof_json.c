@@ -286,6 +286,8 @@ static const struct rep_key proven_keys[] = {
 	LIST("remedies", remedies, "assumptions that would help", remedy),
 	MADE("proven_with_remedy", "{\"type\": \"boolean\"}", "one of them takes all alarms away",
 	     .put = has_remedy_put),
+	KEY("rests_on_contents", BOOL, rests_on_contents,
+	    "proven by what arrays held in recorded launches, as `contract` has it"),
 	KEY("protocol", TEXTS, protocol.v, "lines, with `--protocol`", REP_COUNT(protocol.n),
 	    IF_SET),
 	LIST("launches", launches, "with `--run`, `--launches`: each shape", proof_launch, IF_SET),

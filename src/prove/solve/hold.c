@@ -32,7 +32,8 @@ void prove_hold_both(struct check *c, uint32_t a, uint32_t b)
 			prove_smt_across(c->smt, as->guard, as->value, false);
 		if (as->kind == IR_ASSUME_APART && is_above(c, as, a) && is_above(c, as, b))
 			prove_smt_apart(c->smt, as);
-		if ((as->kind == IR_ASSUME_INJECTIVE || as->kind == IR_ASSUME_SORTED) &&
+		if ((as->kind == IR_ASSUME_INJECTIVE || as->kind == IR_ASSUME_SORTED ||
+		     as->kind == IR_ASSUME_WITHIN) &&
 		    as->loop == IR_NONE && as->bytes)
 			prove_smt_elements(c->smt, as);
 	}

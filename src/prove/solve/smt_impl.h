@@ -111,7 +111,16 @@ Z3_lbool prove_smt_solve(struct smt *s);
 bool prove_smt_push(struct smt *s);
 /* Of the last check, which found that there is one. NULL: it was interrupted before it was made. */
 Z3_model prove_smt_get_model(struct smt *s);
+/* smt_loads.c: what is known of each two loads among the atoms; new atoms may come up meanwhile. */
+void prove_smt_learn_loads(struct smt *s);
+
 /* smt_query.c */
+Z3_ast prove_smt_truth(struct smt *s, const struct ex *fact, unsigned t);
+/* a of thread t is b of thread u; is less, as signed numbers of one width. */
+Z3_ast prove_smt_equal(struct smt *s, const struct ex *a, unsigned t, const struct ex *b,
+		       unsigned u);
+Z3_ast prove_smt_is_less(struct smt *s, const struct ex *x, unsigned t, const struct ex *y,
+			 unsigned u);
 struct memo *prove_smt_memo(struct smt *s, const struct ex *v, unsigned t);
 /* smt_memo.c: of the one thread, though both may have one. */
 struct memo *prove_smt_memo_at(struct smt *s, const struct ex *v, unsigned t);

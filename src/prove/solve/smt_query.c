@@ -359,13 +359,14 @@ static const struct ex *number_of_warp(struct ex_pool *p)
 	return prove_ex_bin(p, EX_UDIV, n, prove_ex_const(p, 32, 32));
 }
 
-static Z3_ast truth(struct smt *s, const struct ex *fact, unsigned t)
+Z3_ast prove_smt_truth(struct smt *s, const struct ex *fact, unsigned t)
 {
 	return s->q.use_bits ? Z3_mk_eq(s->z, prove_smt_bits(s, fact, t), prove_smt_bits_one(s))
 			     : prove_smt_bool(s, fact, t);
 }
 
-static Z3_ast same(struct smt *s, const struct ex *a, unsigned t, const struct ex *b, unsigned u)
+Z3_ast prove_smt_equal(struct smt *s, const struct ex *a, unsigned t, const struct ex *b,
+		       unsigned u)
 {
 	if (s->q.use_bits)
 		return Z3_mk_eq(s->z, prove_smt_bits(s, a, t), prove_smt_bits(s, b, u));
@@ -376,7 +377,8 @@ static Z3_ast same(struct smt *s, const struct ex *a, unsigned t, const struct e
 
 void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal)
 {
-	Z3_ast both[2] = {truth(s, guard, 0), truth(s, guard, 1)}, eq = same(s, v, 0, v, 1);
+	Z3_ast both[2] = {prove_smt_truth(s, guard, 0), prove_smt_truth(s, guard, 1)},
+	       eq = prove_smt_equal(s, v, 0, v, 1);
 
 	prove_smt_hold(s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 2, both),
 					is_equal ? eq : Z3_mk_not(s->z, eq)));
@@ -384,17 +386,17 @@ void prove_smt_across(struct smt *s, const struct ex *guard, const struct ex *v,
 
 void prove_smt_claims(struct smt *s, const struct smt_claim *first, const struct smt_claim *second)
 {
-	Z3_ast all[4] = {truth(s, first->when, 0), truth(s, second->when, 1),
-			 same(s, first->place, 0, second->place, 1)};
+	Z3_ast all[4] = {prove_smt_truth(s, first->when, 0), prove_smt_truth(s, second->when, 1),
+			 prove_smt_equal(s, first->place, 0, second->place, 1)};
 
 	if (first->number)
-		all[3] = same(s, first->number, 0, second->number, 1);
+		all[3] = prove_smt_equal(s, first->number, 0, second->number, 1);
 	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, first->number ? 4 : 3, all)));
 }
 
 void prove_smt_same(struct smt *s, const struct ex *a, const struct ex *b, bool is_equal)
 {
-	Z3_ast eq = same(s, a, 0, b, 1);
+	Z3_ast eq = prove_smt_equal(s, a, 0, b, 1);
 
 	prove_smt_hold(s, is_equal ? eq : Z3_mk_not(s->z, eq));
 }
@@ -403,40 +405,21 @@ void prove_smt_differ(struct smt *s, const struct ex *guard, const struct ex *v)
 {
 	hold_fact(s, guard, 0);
 	hold_fact(s, guard, 1);
-	prove_smt_hold(s, Z3_mk_not(s->z, same(s, v, 0, v, 1)));
+	prove_smt_hold(s, Z3_mk_not(s->z, prove_smt_equal(s, v, 0, v, 1)));
 }
 
 void prove_smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
 		       const struct ex *vb)
 {
-	Z3_ast either[2] = {Z3_mk_not(s->z, same(s, a, 0, b, 1)),
-			    Z3_mk_not(s->z, same(s, va, 0, vb, 1))};
+	Z3_ast either[2] = {Z3_mk_not(s->z, prove_smt_equal(s, a, 0, b, 1)),
+			    Z3_mk_not(s->z, prove_smt_equal(s, va, 0, vb, 1))};
 
 	prove_smt_hold(s, Z3_mk_or(s->z, 2, either));
 }
 
-void prove_smt_elements(struct smt *s, const struct ev_assume *as)
-{
-	base_vec_push(&s->elements, as);
-}
-
-/* Offset x of thread t lies among the assumption's elements. */
-static Z3_ast is_element(struct smt *s, const struct ev_assume *as, const struct ex *x, unsigned t)
-{
-	struct ex_pool *p = s->e->pool;
-	const struct ex *at = prove_ex_bin(p, EX_SUB, x, as->off);
-	const struct ex *end = prove_ex_bin(p, EX_MUL, as->count, prove_ex_const(p, 64, as->bytes));
-	const struct ex *fits =
-		as->count->hi <= UINT64_MAX / as->bytes
-			? prove_ex_const(p, 1, 1)
-			: prove_ex_bin(p, EX_ULT, as->count,
-				       prove_ex_const(p, 64, UINT64_MAX / as->bytes));
-
-	return truth(s, prove_ex_and(p, fits, prove_ex_bin(p, EX_ULT, at, end)), t);
-}
-
 /* x of thread t is less than y of thread u, as signed numbers of one width. */
-static Z3_ast is_less(struct smt *s, const struct ex *x, unsigned t, const struct ex *y, unsigned u)
+Z3_ast prove_smt_is_less(struct smt *s, const struct ex *x, unsigned t, const struct ex *y,
+			 unsigned u)
 {
 	if (s->q.use_bits)
 		return Z3_mk_bvslt(s->z, prove_smt_bits(s, x, t), prove_smt_bits(s, y, u));
@@ -453,9 +436,10 @@ void prove_smt_apart(struct smt *s, const struct ev_assume *as)
 	Z3_ast meet[4];
 
 	for (unsigned t = 0; t < 2; t++) {
-		prove_smt_hold(s, Z3_mk_not(s->z, truth(s, prove_ex_and(p, comes, wraps), t)));
-		meet[t] = truth(s, comes, t);
-		meet[2 + t] = is_less(s, lo, t, end, !t);
+		prove_smt_hold(
+			s, Z3_mk_not(s->z, prove_smt_truth(s, prove_ex_and(p, comes, wraps), t)));
+		meet[t] = prove_smt_truth(s, comes, t);
+		meet[2 + t] = prove_smt_is_less(s, lo, t, end, !t);
 	}
 	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, 4, meet)));
 }
@@ -481,72 +465,10 @@ void prove_smt_intervals(struct smt *s, const struct ex *guard, const struct ex 
 	const struct ex *comes =
 		prove_ex_and(s->e->pool, guard, prove_ex_bin(s->e->pool, EX_SLT, none, n));
 	Z3_ast meet[2] = {falls_into(s, v, n, 0), falls_into(s, v, n, 1)};
-	Z3_ast all[3] = {truth(s, comes, 0), truth(s, comes, 1), Z3_mk_or(s->z, 2, meet)};
+	Z3_ast all[3] = {prove_smt_truth(s, comes, 0), prove_smt_truth(s, comes, 1),
+			 Z3_mk_or(s->z, 2, meet)};
 
 	prove_smt_hold(s, Z3_mk_not(s->z, Z3_mk_and(s->z, 3, all)));
-}
-
-/*
- * Loads x of thread t and y of thread u from memory that the kernel doesn't write: the same address
- * has the same value; another element of an injective array another one, a later one of a sorted
- * array none that is less.
- */
-static void relate_loads(struct smt *s, const struct ex *x, unsigned t, const struct ex *y,
-			 unsigned u)
-{
-	struct ev *e = s->e;
-	struct ev_root rx = prove_ev_find_root(e, x->a[0], IR_GENERIC);
-	struct ev_root ry = prove_ev_find_root(e, y->a[0], IR_GENERIC);
-
-	if (x->w != y->w || !prove_ev_same_root(&rx, &ry) || rx.kind == EV_ROOT_UNKNOWN ||
-	    (rx.kind == EV_ROOT_LOADED && rx.base->level < EX_GRID))
-		return;
-	const struct ex *ox = prove_ev_offset(e, x->a[0], &rx),
-			*oy = prove_ev_offset(e, y->a[0], &ry);
-	if (ox->w != oy->w)
-		return;
-	Z3_ast place = same(s, ox, t, oy, u), value = same(s, x, t, y, u);
-	prove_smt_hold(s, Z3_mk_implies(s->z, place, value));
-	for (size_t i = 0; i < s->elements.n; i++) {
-		const struct ev_assume *as = s->elements.v[i];
-		if (!prove_ev_same_root(&as->root, &rx) || 8 * as->bytes != x->w || !as->bytes ||
-		    as->off->w != ox->w)
-			continue;
-		bool is_sorted = as->kind == IR_ASSUME_SORTED;
-		Z3_ast all[3] = {is_element(s, as, ox, t), is_element(s, as, oy, u),
-				 is_sorted ? is_less(s, ox, t, oy, u) : Z3_mk_not(s->z, place)};
-		Z3_ast denied = is_sorted ? is_less(s, y, u, x, t) : value;
-		prove_smt_hold(
-			s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, denied)));
-		if (!is_sorted)
-			continue;
-		all[2] = is_less(s, oy, u, ox, t);
-		denied = is_less(s, x, t, y, u);
-		prove_smt_hold(
-			s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, denied)));
-	}
-}
-
-#define MAX_LOADS 24
-
-/* Each two loads among the atoms; new atoms may come up meanwhile. */
-static void learn_loads(struct smt *s)
-{
-	for (size_t i = s->nloads; i < s->atoms.n && i < 400; i++) {
-		unsigned n = 0;
-		if (s->atoms.v[i].v->op != EX_CLOAD)
-			continue;
-		for (size_t k = 0; k <= i && n < MAX_LOADS; k++) {
-			struct atom a = s->atoms.v[i], b = s->atoms.v[k];
-			if (b.v->op != EX_CLOAD)
-				continue;
-			n++;
-			/* a load that both threads share has an atom of one of them only */
-			if (i != k)
-				relate_loads(s, a.v, a.t, b.v, b.t);
-		}
-	}
-	s->nloads = s->atoms.n;
 }
 
 /* Both have one place in the launch. */
@@ -621,7 +543,7 @@ enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m)
 
 	hold_threads(s);
 	flush(s);
-	learn_loads(s);
+	prove_smt_learn_loads(s);
 	flush(s);
 	if (s->q.use_bits)
 		prove_smt_finish_bits(s);

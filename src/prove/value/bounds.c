@@ -103,6 +103,36 @@ static void bounds_of_difference(const struct ex_pool *p, struct ex *k, const st
 	}
 }
 
+/* The pointer among the terms of an address. False: there are two, or what is added to it may be
+ * negative or wrap. */
+static bool find_pointer(const struct ex *v, const struct ex **pointer, uint64_t *most)
+{
+	if (v->op == EX_ADD)
+		return find_pointer(v->a[0], pointer, most) && find_pointer(v->a[1], pointer, most);
+	if (v->op == EX_PARAM && v->w == 64 && v->hi == UINT64_MAX) {
+		bool is_first = !*pointer;
+		*pointer = v;
+		return is_first;
+	}
+	*most += v->hi;
+	return v->hi < 1ull << 48 && *most < 1ull << 48;
+}
+
+static void bounds_of_load(const struct ex_pool *p, struct ex *k, const struct ex *addr)
+{
+	const struct ex *pointer = NULL;
+	uint64_t most = 0;
+
+	if (!p->nheld || !find_pointer(addr, &pointer, &most) || !pointer)
+		return;
+	for (uint32_t i = 0; i < p->nheld; i++) {
+		if (p->held[i].param != pointer->imm || p->held[i].w != k->w)
+			continue;
+		k->lo = p->held[i].lo;
+		k->hi = p->held[i].hi;
+	}
+}
+
 void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a)
 {
 	uint64_t half = prove_ex_mask(k->w) >> 1;
@@ -116,6 +146,9 @@ void prove_ex_find_bounds(struct ex_pool *p, struct ex *k, const struct ex *cons
 		break;
 	case EX_SPEC:
 		bounds_of_spec(k, &p->launch);
+		break;
+	case EX_CLOAD:
+		bounds_of_load(p, k, a[0]);
 		break;
 	case EX_ZEXT:
 		k->lo = a[0]->lo;

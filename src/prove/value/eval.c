@@ -290,6 +290,8 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 		size = prove_ev_read_reg(e, block, step, st->src[2]);
 		a.bytes = size->op == EX_CONST ? (unsigned)size->imm : 0;
 		break;
+	case IR_ASSUME_WITHIN:
+		return;
 	case IR_ASSUME_TICKET:
 		a.value = v;
 		a.step = prove_ev_read_reg(e, block, step, st->src[1]);

@@ -230,6 +230,8 @@ struct race_proof {
 	bool may_hold_any; /* a run of its launches that shows a race is of the contract, where the
 			    * alarm's launch is, and arrays hold what rests_on asks for */
 	uint8_t rests_on;  /* enum race_rests: bits */
+	/* Proven by what arrays held as the launches started, which the contract names. */
+	bool rests_on_contents;
 };
 
 struct race_proofs {
