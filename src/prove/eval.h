@@ -177,6 +177,8 @@ struct ev_loop {
 	uint8_t trips, changes;
 	uint8_t level;	 /* of its last iteration's number */
 	bool is_assumed; /* its counter is in the contract: it doesn't wrap */
+	/* A counter whose next value the end of an iteration compares, not its own; or NULL. */
+	const struct ev_phi *tested;
 	const struct ptx_stmt *at;
 };
 

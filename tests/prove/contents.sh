@@ -29,6 +29,12 @@ BOTH(scatter_first, (float *out, const int *to, int n), {
 	if (i < n)
 		out[to[i]] = i;
 })
+BOTH(rows, (float *out, const int *first, int n), {
+	int r = blockIdx.x * blockDim.x + threadIdx.x;
+	if (r < n)
+		for (int i = first[r]; i < first[r + 1]; i++)
+			out[i] = r;
+})
 BOTH(segments, (float *key, const int *first, const int *end, const int *bin, int n), {
 	int b = (blockIdx.x * blockDim.x + threadIdx.x) / 2, lane = threadIdx.x & 1;
 	if (b >= n)
@@ -104,10 +110,14 @@ int main()
 	scatter_first<<<4, 64>>>(out, d_part, n);
 	scatter_first_twin<<<5, 64>>>(out, d_part, n + 64);
 
-	std::vector<int> first(n + 1);
+	std::vector<int> first(n + 1), back;
 	for (int i = 0; i <= n; i++)
 		first[i] = i * 3 + i % 3;
-	int *d_first = array(first);
+	back = first;
+	back[100] = back[103];
+	int *d_first = array(first), *d_back = array(back);
+	rows<<<4, 64>>>(out, d_first, n);
+	rows_twin<<<4, 64>>>(out, d_back, n);
 	segments<<<8, 64>>>(out, d_first, d_first + 1, d_to, n);
 	segments_twin<<<8, 64>>>(out, d_first, d_first + 1, d_twice, n);
 	own<<<4, 64>>>(array(to), n);
@@ -153,7 +163,7 @@ awk '/^[a-z_]+\(.*: /{name=$0} /^  contract: /{print name " " $0}' all >lines
 verdict() { # verdict KERNEL PATTERN: of its line, with the contract
 	grep -qE "^$1\([^:]*: $2" lines || { echo "FAIL $1: expected '$2'"; grep "^$1(" lines; failed=1; }
 }
-for kernel in scatter scatter_wide scatter_first segments streamed several of_graph; do
+for kernel in scatter scatter_wide scatter_first rows segments streamed several of_graph; do
 	verdict $kernel race-free
 	verdict ${kernel}_twin '(potential alarms only|true alarm)'
 done
@@ -161,6 +171,7 @@ done
 verdict scatter '.*; the elements of parameter 2 are all different, as in the recorded launch;'
 verdict scatter_wide '.*; the elements of parameter 2 are all different, as in the recorded launch;'
 verdict scatter_first '.*; the first 25[67] elements of parameter 2 are all different, as in the recorded launch;'
+verdict rows '.*; the elements of parameter 2 are sorted, as in the recorded launch;'
 verdict segments '.*; the elements of parameter 2 are sorted, as in the recorded launch;'
 verdict segments '.*; the elements of parameter 4 are all different, as in the recorded launch;'
 verdict segments '.*; the elements of parameter 4 are 0 to 255, as in the recorded launch'

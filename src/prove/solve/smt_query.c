@@ -333,7 +333,15 @@ void prove_smt_assert(struct smt *s, const struct ex *fact, unsigned t)
 
 void prove_smt_in_loop(struct smt *s, uint32_t loop, unsigned t)
 {
+	const struct ev_phi *p = s->e->loops[loop].tested;
+
 	hold_fact(s, reached(s, loop, s->e->loops[loop].ctr, NULL, 0), t);
+	/* "The counter doesn't wrap" is known of what a query mentions: the iteration before has
+	 * compared this one's value as its own plus a step, in arithmetic that wraps. */
+	if (p && p->is_solved && p->kind != EX_IND_WRAPS && s->q.use_bits)
+		prove_smt_bits(s, p->leaf, t);
+	else if (p && p->is_solved && p->kind != EX_IND_WRAPS)
+		prove_smt_signed(s, p->leaf, t);
 }
 
 void prove_smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,

@@ -146,7 +146,8 @@ const struct ex *prove_ev_difference(struct ev *e, const struct ex *v, const str
 
 struct bound {
 	enum prove_ex_ind kind;
-	bool is_sure; /* the comparison itself keeps a step of 1 from wrapping */
+	/* The comparison itself keeps a step of 1 from wrapping; is of another value beside it. */
+	bool is_sure, is_next;
 };
 
 /* Is x the counter, its next value, or the counter plus a constant, perhaps widened? */
@@ -159,6 +160,7 @@ static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *
 		out->kind = x->op == EX_SEXT ? EX_IND_SIGNED : EX_IND_UNSIGNED;
 		x = x->a[0];
 	}
+	out->is_next = x != v;
 	return x == v || x == next || (x->op == EX_ADD && x->a[1]->op == EX_CONST && x->a[0] == v);
 }
 
@@ -193,8 +195,7 @@ static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 	const struct ex *low = prove_ev_low_bits(e, p->leaf, w);
 	next = prove_ev_low_bits(e, next, w);
 	const struct ex *step = prove_ev_difference(e, next, low);
-	struct bound bound = {EX_IND_WRAPS, false};
-
+	struct bound bound = {EX_IND_WRAPS, false, false};
 	if (!step || prove_ex_contains(step, e->loops[loop].ctr))
 		return false;
 	bool is_down = prove_ex_is_down(step);
@@ -206,6 +207,7 @@ static bool try_solve_low(struct ev *e, uint32_t loop, struct ev_phi *p, const s
 			bound.kind = EX_IND_WRAPS;
 		else
 			e->loops[loop].is_assumed |= !is_fact;
+		e->loops[loop].tested = bound.is_next ? p : e->loops[loop].tested;
 	}
 	p->is_solved = true;
 	p->step = step;
