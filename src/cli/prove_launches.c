@@ -36,14 +36,34 @@ static uint64_t whole(const char *line, const char *from, unsigned nth)
 	return p ? strtoull(p, NULL, 10) : 0;
 }
 
-/* A recording of before has no arrays: equal pointers are one. */
-static void find_equal(struct prove_word *w, uint32_t n)
+/* Could the word be an address in none of the first `n` arrays? */
+static bool is_other(const struct prove_word *w, uint32_t n)
 {
+	return w->bytes == 8 && (!w->array || w->array > n) && w->value >> 32 && !(w->value >> 57);
+}
+
+/* Pointers into no array that the recorder knew: just past the end of one, or equal to each other.
+ * A recording of before has no arrays: there equal numbers are one. */
+static void find_others(struct prove_word *w, const uint64_t *end, uint32_t n, bool has_arrays)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		last = w[i].array > last ? w[i].array : last;
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < n && is_other(&w[i], last); k++)
+			if (end[k] == w[i].value) {
+				w[i].array = w[k].array;
+				w[i].at = w[i].value - (w[k].value - w[k].at);
+			}
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < i; k++)
 			if (w[i].bytes == 8 && w[k].bytes == 8 && w[i].value &&
-			    w[i].value == w[k].value)
-				w[i].array = w[k].array = k + 1;
+			    w[i].value == w[k].value &&
+			    (!has_arrays || (is_other(&w[i], last) && is_other(&w[k], last)))) {
+				w[i].array = w[k].array = last + k + 1;
+				break;
+			}
 }
 
 /* So many elements, by their sizes: those that there are, or fewer. */
@@ -93,6 +113,7 @@ static bool read_words(const char *line, const cJSON *params, struct prove_launc
 		       struct base_arena *a)
 {
 	struct prove_word *w = BASE_NEWN(a, struct prove_word, cJSON_GetArraySize(params) + 1);
+	uint64_t *end = BASE_NEWN(a, uint64_t, cJSON_GetArraySize(params) + 1);
 	bool has_arrays = false;
 	const cJSON *p;
 
@@ -102,6 +123,7 @@ static bool read_words(const char *line, const cJSON *params, struct prove_launc
 		const cJSON *bytes = cJSON_GetObjectItem(p, "bytes");
 		const cJSON *array = cJSON_GetObjectItem(p, "array");
 		const cJSON *at = cJSON_GetObjectItem(p, "at");
+		const cJSON *size = cJSON_GetObjectItem(p, "size");
 		if (!cJSON_IsNumber(off) || !cJSON_IsNumber(bytes) || off->valuedouble < 0 ||
 		    bytes->valuedouble > 8 || bytes->valuedouble < 1)
 			return false;
@@ -114,10 +136,11 @@ static bool read_words(const char *line, const cJSON *params, struct prove_launc
 		to->array = (uint32_t)array->valuedouble;
 		to->at = cJSON_IsNumber(at) ? (uint64_t)at->valuedouble : 0;
 		read_contents(p, to);
+		if (cJSON_IsNumber(size))
+			end[l->nwords - 1] = to->value - to->at + (uint64_t)size->valuedouble;
 		has_arrays = true;
 	}
-	if (!has_arrays)
-		find_equal(w, l->nwords);
+	find_others(w, end, l->nwords, has_arrays);
 	l->word = w;
 	return true;
 }

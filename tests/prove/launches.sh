@@ -188,6 +188,38 @@ sed 's/"grid":\[2,/"grid":[65,/' shape >>shapes
 expect 10 '^  launch <<<\(65, 8, 1\), .*: true alarm' "$collider" prove --no-cache --launches=shapes
 grep -qE '<<<\(63, 8, 1\), .*: race-free' log || { echo 'FAIL the other shapes'; cat log; failed=1; }
 
+# Pointers into no array that the recorder knew: just past one's end, and equal ones. Others are apart.
+cat >other.cu <<'CU'
+extern "C" __global__ void from_end(float *first, float *last)
+{
+	first[threadIdx.x] = last[-1 - (int)threadIdx.x];
+}
+extern "C" __global__ void shift(float *a, float *b, float *c, double f, double g)
+{
+	c[threadIdx.x] = b[threadIdx.x + 1] * f;
+	a[threadIdx.x] = g;
+}
+CU
+other() { # other RC PATTERN KERNEL PARAMETERS...: each a value, or a value, an array and its size
+	local rc=$1 pattern=$2 words='' off=0 p
+	printf '{"kernel":"%s","block":[64,1,1],"grid":[1,1,1],"params":[' "$3" >others
+	for p in "${@:4}"; do
+		IFS=, read -r value array size <<<"$p"
+		words+=",{\"offset\":$off,\"bytes\":8,\"value\":$value"
+		[ -n "$array" ] && words+=",\"array\":$array,\"at\":0,\"size\":$size"
+		words+='}'
+		off=$((off + 8))
+	done
+	printf '%s]}\n' "${words#,}" >>others
+	expect "$rc" "$pattern" "$collider" prove --no-cache --kernel="$3" --launches=others other.cu
+}
+x=139000000000000 y=93000000000000 z=94000000000000 one=4607182418800017408
+other 10 '^  launch .*last = first \+ 256 bytes.*: true alarm' from_end $x,1,256 $((x + 256))
+other 0 '^  launch .*: race-free' from_end $x,1,256 $((x + 260))
+other 10 '^  launch .*c = b.*: true alarm' shift $x,1,256 $y $y $one $one
+other 0 '^  launch .*: race-free' shift $x,1,256 $y $z $one $one
+other 10 '^  launch .*b = a, c = a.*: true alarm' shift $y $y $y 1 2
+
 # what can't be
 expect 1 'launched no kernel' "$collider" prove --run -- ./app none
 expect 2 'takes a program' "$collider" prove --run
