@@ -46,8 +46,12 @@ go() {
 	timeout 200 "$collider" run --record-launches="$out" "${options[@]}" -- "$program" "$@" >"$out.out" 2>"$out.err"
 	[ $? = 3 ] || fail "$out: another exit code than 3: $(cat "$out.err")"
 }
-# Where an array lies is another place in each run.
-plain() { sed -E 's/"value":[0-9]+,"array"/"value":0,"array"/g' "$1"; }
+# Where an array lies is another place in each run. What it holds is known on the CPU device alone, which makes one launch
+# several there; and a node is recorded there as it starts, on a GPU (57, 58) as it is made and changed.
+plain() {
+	sed -E 's/"value":[0-9]+,"array"/"value":0,"array"/g; s/,"sorted":[^}]*//g' "$1" |
+		grep -v '"kernel":"scale".*"value":5[78]}' | awk '!seen[$0]++'
+}
 same() { # same NAME OPTIONS OF A GPU... -- ARGUMENTS...: what both record, and what the program prints
 	local name=$1 options=()
 	shift
@@ -106,8 +110,8 @@ says nowhere.err '^Note: [0-9]+ launches not recorded: the file'
 # What is proven for what a program launches doesn't hang on where it ran.
 for d in cpu gpu; do
 	[ $d = cpu ] && device=() || device=(with)
-	"${device[@]}" "$collider" prove --no-cache --run --device=$d -- "$program" k.ptx plain node 2>prove.$d.err |
-		grep -E '^[^ ].*: |^  (launch|[0-9]+ launches)' >prove.$d
+	"${device[@]}" "$collider" prove --no-cache --run --device=$d -- "$program" k.ptx plain capture 2>prove.$d.err |
+		grep -E '^[^ ].*: |^  (launch|[0-9]+ launches)' | sed -E 's/^  [0-9]+ launches/  launch/' >prove.$d
 done
 says prove.gpu '^scale: race-free'
 cmp prove.cpu prove.gpu || fail "prove: $(diff prove.cpu prove.gpu)"
