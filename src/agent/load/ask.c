@@ -204,7 +204,7 @@ static void free_environment(char **env)
 static bool write_some(int fd, const char *p, size_t n)
 {
 	while (n) {
-		ssize_t got = write(fd, p, n);
+		ssize_t got = base_write_unseen(fd, p, n);
 		if (got <= 0)
 			return false;
 		p += got;

@@ -182,7 +182,7 @@ const struct record_kernel *record_kernel_find(const void *handle)
 static bool write_all(int fd, const char *p, size_t n)
 {
 	while (n) {
-		ssize_t got = write(fd, p, n);
+		ssize_t got = base_write_unseen(fd, p, n);
 		if (got <= 0)
 			return false;
 		p += got;
