@@ -273,6 +273,8 @@ void prove_ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_new_reg(struct ir *ir, unsigned w);
 struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
+/* The bits of a number in the text, as an operand of w bits: 1.5 is read as one of 64. */
+uint64_t prove_ir_literal(const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
 void prove_ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
 /* ... and what they have in common with mbarrier.c. The address of [base + off]: the base's

@@ -156,6 +156,26 @@ static uint32_t packed(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w
 	return r;
 }
 
+uint64_t prove_ir_literal(const struct ptx_opnd *o, unsigned w)
+{
+	union {
+		uint32_t u;
+		float f;
+	} single = {.u = (uint32_t)o->imm};
+	union {
+		uint64_t u;
+		double f;
+	} wide = {.u = (uint64_t)o->imm};
+
+	if (o->kind == PTX_OPND_F64 && w == 32) {
+		single.f = (float)wide.f;
+		return single.u;
+	}
+	if (o->kind == PTX_OPND_F32 && w == 64)
+		wide.f = (double)single.f;
+	return wide.u;
+}
+
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w)
 {
 	uint32_t v;
@@ -173,7 +193,7 @@ uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigne
 	case PTX_OPND_INT:
 	case PTX_OPND_F32:
 	case PTX_OPND_F64:
-		return prove_ir_const(fr, w, (uint64_t)o->imm);
+		return prove_ir_const(fr, w, prove_ir_literal(o, w));
 	case PTX_OPND_SPECIAL:
 		return prove_ir_resize(fr, special(fr, o->text), w, false);
 	case PTX_OPND_SYM:

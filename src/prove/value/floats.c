@@ -159,7 +159,7 @@ static struct span operand(const struct operation *o, unsigned i, enum ptx_type 
 		if (is_float(t) && o->x[reg]->w != bits_of(t))
 			return unknown;
 	} else if (p->kind == PTX_OPND_F32 || p->kind == PTX_OPND_F64) {
-		lo = hi = (uint64_t)p->imm & prove_ex_mask(bits_of(t));
+		lo = hi = prove_ir_literal(p, bits_of(t)) & prove_ex_mask(bits_of(t));
 	} else {
 		return unknown;
 	}

@@ -39,3 +39,32 @@ __global__ void within_racy(int *out, float at)
 		out[blockIdx.x * 64 + (int)place] = blockIdx.x;
 	out[1024 + blockIdx.x * 64 + threadIdx.x] = 1;
 }
+
+// What inline code has is read as a number of 64 bits, and used as one of 32.
+#define LITERAL(NAME, NUMBER)                                                                      \
+	__global__ void NAME(int *out)                                                             \
+	{                                                                                          \
+		float held, place;                                                                 \
+		asm("mov.f32 %0, " #NUMBER ";" : "=f"(held));                                      \
+		asm("mul.f32 %0, %1, " #NUMBER ";" : "=f"(place) : "f"(64.0f));                    \
+		if (threadIdx.x == 0) {                                                            \
+			out[blockIdx.x * 64 + (int)place] = 1;                                     \
+			out[blockIdx.x * 64 + (int)(held * 64)] = 1;                               \
+			out[blockIdx.x * 64 + 32] = 1;                                             \
+		}                                                                                  \
+	}
+// prove: literal race-free --block-dim=64 --grid-dim=16
+LITERAL(literal, 0.5)
+// prove: literal_racy potential racy --block-dim=64 --grid-dim=16
+LITERAL(literal_racy, 1.5)
+
+// prove: literal_bits true racy --block-dim=64 --grid-dim=16
+__global__ void literal_bits(int *out)
+{
+	float held;
+	asm("mov.f32 %0, 1.5;" : "=f"(held)); /* 0x3fc00000 */
+	if (threadIdx.x == 0) {
+		out[blockIdx.x * 0x3fc0] = 1;
+		out[blockIdx.x * 0x3fc0 + (__float_as_int(held) >> 16)] = 2;
+	}
+}
