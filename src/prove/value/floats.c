@@ -213,18 +213,27 @@ static double calculate(enum ptx_type t, enum ptx_op op, double a, double b)
 	}
 }
 
+/* A number of a sum, before it was rounded as a product and, where that was small, made 0. */
+static struct span unrounded(const struct operation *o, struct span s)
+{
+	s = outwards(o->to, s);
+	if (o->is_flushed && s.hi < (double)FLT_MIN)
+		s.hi = (double)FLT_MIN;
+	return s;
+}
+
 static struct span of_two(const struct operation *o, enum ptx_op op, struct span a, struct span b)
 {
 	enum ptx_type t = o->to;
 
 	switch (op) {
 	case PTX_OP_ADD:
-		a = o->is_fused ? outwards(t, a) : a;
-		b = o->is_fused ? outwards(t, b) : b;
+		a = o->is_fused ? unrounded(o, a) : a;
+		b = o->is_fused ? unrounded(o, b) : b;
 		break;
 	case PTX_OP_SUB: /* 0 - 0 may be the negative 0 */
-		a = o->is_fused ? outwards(t, a) : a;
-		b = o->is_fused ? outwards(t, b) : b;
+		a = o->is_fused ? unrounded(o, a) : a;
+		b = o->is_fused ? unrounded(o, b) : b;
 		if (a.lo <= b.hi)
 			return unknown;
 		return rounded(o, calculate(t, op, a.lo, b.hi), calculate(t, op, a.hi, b.lo));
