@@ -225,12 +225,18 @@ static bool is_beside(const struct ev_access *x, const struct ev_access *at)
 	       (a->imm + x->mem->bytes <= b->imm || b->imm + at->mem->bytes <= a->imm);
 }
 
+/* Other instructions that add to a counter alike. */
+struct alike {
+	unsigned n;
+	bool has_loop; /* one is in a loop */
+};
+
 /*
  * Is the counter of an addition written to by nothing else? Gives back its access, or NULL.
- * *nalike: so many others may add to it alike; NULL: none may.
+ * *alike: those that may add to it alike; NULL: none may.
  */
 static const struct ev_access *own_counter(const struct check *c, const struct ir_access *mem,
-					   unsigned *nalike)
+					   struct alike *alike)
 {
 	const struct ev_access *at = NULL;
 
@@ -252,9 +258,10 @@ static const struct ev_access *own_counter(const struct check *c, const struct i
 		    meet_is_other_phase(c, x, at))
 			continue;
 		/* of a block's it isn't known that nothing is set between the two */
-		if (!nalike || at->is_shared || !adds_alike(c, x, at))
+		if (!alike || at->is_shared || !adds_alike(c, x, at))
 			return NULL;
-		++*nalike;
+		alike->n++;
+		alike->has_loop |= c->e->ir->blocks.v[x->block].loop != IR_NONE;
 	}
 	return at;
 }
@@ -297,14 +304,16 @@ bool meet_has_own_counter(struct check *c, const struct ir_access *mem)
 	return true;
 }
 
-static bool is_distinct(const struct check *c, const struct ev_assume *t)
+/* *has_loop: as the contract says how often a loop adds. */
+static bool is_distinct(const struct check *c, const struct ev_assume *t, bool *has_loop)
 {
-	unsigned nalike = 0;
-	const struct ev_access *at = own_counter(c, t->mem, &nalike);
+	struct alike alike = {.has_loop = t->loop != IR_NONE};
+	const struct ev_access *at = own_counter(c, t->mem, &alike);
 
+	*has_loop = alike.has_loop;
 	return at && t->value && t->step->op == EX_CONST && (t->step->imm & 1) &&
-	       (t->loop == IR_NONE || !c->e->may_wrap) &&
-	       (t->mem->bytes == 8 || at->is_shared || is_countable(c, nalike + 1));
+	       (!alike.has_loop || !c->e->may_wrap) &&
+	       (t->mem->bytes == 8 || at->is_shared || is_countable(c, alike.n + 1));
 }
 
 void meet_hold_modest(struct check *c, const struct ex *guard, const struct ex *v,
@@ -332,17 +341,19 @@ static bool is_on_way(const struct check *c, const struct ev_assume *t, const st
 }
 
 /* Do the answers of x, in one thread, and of y, in another, differ, as both add to one counter? */
-static bool are_alike(const struct check *c, const struct ev_assume *x, const struct ev_assume *y)
+static bool are_alike(struct check *c, const struct ev_assume *x, const struct ev_assume *y)
 {
-	unsigned nalike = 0;
+	struct alike alike = {.n = 0};
+	bool has_loop, is_one = x == y;
 
-	if (!is_distinct(c, x) || !is_distinct(c, y))
+	if (!is_distinct(c, x, &has_loop) || !is_distinct(c, y, &has_loop))
 		return false;
-	const struct ev_access *at = own_counter(c, y->mem, &nalike);
+	const struct ev_access *at = own_counter(c, y->mem, &alike);
 	for (size_t k = 0; k < c->e->accesses.n && !at->is_shared; k++)
-		if (c->e->accesses.v[k].mem == x->mem && adds_alike(c, &c->e->accesses.v[k], at))
-			return true;
-	return x == y;
+		is_one |= c->e->accesses.v[k].mem == x->mem &&
+			  adds_alike(c, &c->e->accesses.v[k], at);
+	c->assumed.has_counts |= is_one && has_loop;
+	return is_one;
 }
 
 /* Two additions to one counter, on the ways to the one access and to the other: their answers
@@ -356,7 +367,6 @@ static void hold_alike(struct check *c, const struct ev_assume *x)
 		struct smt_claim first = {.when = x->guard, .place = x->value},
 				 second = {.when = y->guard, .place = y->value};
 		prove_smt_claims(c->smt, &first, &second);
-		c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
 	}
 }
 
@@ -402,7 +412,6 @@ bool meet_tickets_deny(struct check *c)
 			    !is_number(c->pair.b->guard, y->value, &n) || m != n ||
 			    !are_alike(c, x, y))
 				continue;
-			c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
 			return true;
 		}
 	}
@@ -436,10 +445,8 @@ bool meet_is_ticket(struct check *c, const struct ex *v)
 			continue;
 		for (size_t k = 0; k < c->e->tickets.n; k++) {
 			const struct ev_assume *y = &c->e->tickets.v[k];
-			if (!is_given(c, y, c->pair.b) || !are_alike(c, x, y))
-				continue;
-			c->assumed.has_counts |= x->loop != IR_NONE || y->loop != IR_NONE;
-			return true;
+			if (is_given(c, y, c->pair.b) && are_alike(c, x, y))
+				return true;
 		}
 	}
 	return false;
@@ -447,18 +454,20 @@ bool meet_is_ticket(struct check *c, const struct ex *v)
 
 static void hold_tickets(struct check *c)
 {
+	bool has_loop;
+
 	for (size_t i = 0; i < c->e->tickets.n; i++)
 		if (is_on_way(c, &c->e->tickets.v[i], c->pair.a) &&
-		    is_distinct(c, &c->e->tickets.v[i]))
+		    is_distinct(c, &c->e->tickets.v[i], &has_loop))
 			hold_alike(c, &c->e->tickets.v[i]);
 	for (size_t i = 0; i < c->e->tickets.n; i++) {
 		const struct ev_assume *t = &c->e->tickets.v[i];
 		if (!is_on_way(c, t, c->pair.a) || !is_on_way(c, t, c->pair.b))
 			continue;
 		bool is_used = t->value && t->step && is_index(c, t->value);
-		if (is_distinct(c, t)) {
+		if (is_distinct(c, t, &has_loop)) {
 			prove_smt_across(c->smt, t->guard, t->value, false);
-			c->assumed.has_counts |= t->loop != IR_NONE;
+			c->assumed.has_counts |= has_loop;
 			if (is_used)
 				meet_hold_modest(c, t->guard, t->value, t->step);
 		}

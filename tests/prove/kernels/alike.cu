@@ -113,3 +113,23 @@ __global__ void of_block_set(int *out)
 {
 	OF_BLOCK(__syncthreads(); if (threadIdx.x == 0) count = 0; __syncthreads())
 }
+
+// What a loop adds, too, may bring the counter around: only the contract says that it doesn't.
+// prove: and_looped race-free --block-dim=64 --grid-dim=4
+// prove: and_looped potential --block-dim=64 --grid-dim=4 --all-launches
+__global__ void and_looped(unsigned *count, int *out, long n)
+{
+	unsigned t = atomicAdd(count, 1u);
+	for (long i = 0; i < n; i++)
+		atomicAdd(count, 1u);
+	out[t] = g;
+}
+// prove: and_once race-free --block-dim=64 --grid-dim=4
+// prove: and_once race-free --block-dim=64 --grid-dim=4 --all-launches
+__global__ void and_once(unsigned *count, int *out, long n)
+{
+	unsigned t = atomicAdd(count, 1u);
+	if (n > 0)
+		atomicAdd(count, 1u);
+	out[t] = g;
+}
