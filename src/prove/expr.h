@@ -108,6 +108,7 @@ struct ex_pin {
 struct ex_held {
 	uint64_t param, lo, hi; /* unsigned, both included */
 	unsigned w;
+	bool is_used; /* a load has these bounds, though it may have gone since, as what decides */
 };
 
 #define EX_MAX_HELD  32

@@ -45,6 +45,14 @@ BOTH(segments, (float *key, const int *first, const int *end, const int *bin, in
 	if (2 * lane + 1 < size)
 		key[k + 2 * lane + 1] = b;
 })
+/* What is never so in this launch has no load left by which it decides. */
+BOTH(chosen, (float *out, const int *to, const int *flag, int n), {
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n && flag[i] < 100)
+		out[to[i]] = i;
+	else if (i < n)
+		out[i / 2] = i;
+})
 /* The list is its own: what it holds as the launch begins doesn't last. */
 __global__ void own(int *to, int n)
 {
@@ -120,6 +128,10 @@ int main()
 	rows_twin<<<4, 64>>>(out, d_back, n);
 	segments<<<8, 64>>>(out, d_first, d_first + 1, d_to, n);
 	segments_twin<<<8, 64>>>(out, d_first, d_first + 1, d_twice, n);
+	std::vector<int> none(n), some(n);
+	some[9] = 100;
+	chosen<<<4, 64>>>(out, d_to, array(none), n);
+	chosen_twin<<<4, 64>>>(out, d_to, array(some), n);
 	own<<<4, 64>>>(array(to), n);
 
 	/* What counts is what the stream's earlier work leaves there. */
@@ -163,7 +175,7 @@ awk '/^[a-z_]+\(.*: /{name=$0} /^  contract: /{print name " " $0}' all >lines
 verdict() { # verdict KERNEL PATTERN: of its line, with the contract
 	grep -qE "^$1\([^:]*: $2" lines || { echo "FAIL $1: expected '$2'"; grep "^$1(" lines; failed=1; }
 }
-for kernel in scatter scatter_wide scatter_first rows segments streamed several of_graph; do
+for kernel in scatter scatter_wide scatter_first rows segments chosen streamed several of_graph; do
 	verdict $kernel race-free
 	verdict ${kernel}_twin '(potential alarms only|true alarm)'
 done
@@ -175,6 +187,7 @@ verdict rows '.*; the elements of parameter 2 are sorted, as in the recorded lau
 verdict segments '.*; the elements of parameter 2 are sorted, as in the recorded launch;'
 verdict segments '.*; the elements of parameter 4 are all different, as in the recorded launch;'
 verdict segments '.*; the elements of parameter 4 are 0 to 255, as in the recorded launch'
+verdict chosen '.*; the elements of parameter 3 are 0 to 0, as in the recorded launch'
 verdict several '.*; the elements of parameter 2 are all different, as in the recorded launches;'
 # (Of several_twin one launch is proven by them.)
 grep -E '^(list|[a-z_]+_twin)\(' lines | grep -v ^several | grep 'as in the recorded' && { echo 'FAIL what is not needed is assumed'; failed=1; }

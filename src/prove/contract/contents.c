@@ -68,6 +68,15 @@ static bool is_loaded(const struct loads *l, const struct ev_root *root, unsigne
 	return false;
 }
 
+/* Do the bounds of its elements count in expressions? */
+static bool is_held(const struct ex_pool *p, const struct prove_word *w, unsigned bytes)
+{
+	for (uint32_t i = 0; i < p->nheld; i++)
+		if (p->held[i].param == w->off && p->held[i].w == 8 * bytes && p->held[i].is_used)
+			return true;
+	return false;
+}
+
 /* ---- what is known of it ------------------------------------------------------------------- */
 
 static uint64_t elements(const struct prove_word *w, enum ir_assume kind, unsigned size)
@@ -178,18 +187,19 @@ void prove_contract_add_contents(struct contract *c, const struct prove_launch *
 		return;
 	loads.seen = base_calloc(loads.n + 1, 1);
 	find_all_loads(&loads);
-	for (uint32_t i = 0; i < l[0]->nwords && loads.v.n; i++) {
+	for (uint32_t i = 0; i < l[0]->nwords; i++) {
 		const struct prove_word *w = &l[0]->word[i];
 		const struct ex *p = prove_ex_any_param(c->e->pool, 64, w->off);
 		struct ev_root root = prove_ev_find_root(c->e, p, IR_GENERIC);
 		for (unsigned s = 0; s < RACE_CONTENTS_SIZES; s++) {
 			unsigned bytes = race_contents_bytes((enum race_contents_size)s);
-			if (!w->array || root.kind != EV_ROOT_PARAM ||
-			    !is_loaded(&loads, &root, bytes))
+			bool is_seen = is_loaded(&loads, &root, bytes);
+			bool is_bounded = is_held(c->e->pool, w, bytes);
+			if (!w->array || root.kind != EV_ROOT_PARAM || (!is_seen && !is_bounded))
 				continue;
 			for (unsigned k = 0; k < BASE_COUNTOF(kinds); k++) {
 				struct common all = common_of(l, n, w, kinds[k], s);
-				if (all.count >= FEW)
+				if (all.count >= FEW && (is_seen || kinds[k] == IR_ASSUME_WITHIN))
 					add(c, w, kinds[k], bytes, &all);
 			}
 		}

@@ -118,7 +118,7 @@ static bool find_pointer(const struct ex *v, const struct ex **pointer, uint64_t
 	return v->hi < 1ull << 48 && *most < 1ull << 48;
 }
 
-static void bounds_of_load(const struct ex_pool *p, struct ex *k, const struct ex *addr)
+static void bounds_of_load(struct ex_pool *p, struct ex *k, const struct ex *addr)
 {
 	const struct ex *pointer = NULL;
 	uint64_t most = 0;
@@ -130,6 +130,7 @@ static void bounds_of_load(const struct ex_pool *p, struct ex *k, const struct e
 			continue;
 		k->lo = p->held[i].lo;
 		k->hi = p->held[i].hi;
+		p->held[i].is_used = true;
 	}
 }
 
