@@ -6,10 +6,12 @@
  * kernel, launched as it is; listed: functions found by enumerating them; capture: into a graph;
  * node: a kernel node made and changed by hand; apart: the same with other allocations at the same
  * places, and pointers into one; wide: more words than there is room for; refused: a block that no
- * GPU has; idle: the file is loaded once more, and nothing of it launched; child: a forked child
- * ends first; many: 70,000 launches that differ. It prints what the kernels left, and ends with 3.
+ * GPU has; idle: the file is loaded once more, and nothing of it launched; reload: it is loaded and
+ * unloaded often, too; child: a forked child ends first; many: 70,000 launches that differ. It
+ * prints what the kernels left, and ends with 3.
  */
 #include <cuda.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +236,26 @@ static void idle(void)
 	CHECK(cuModuleGetFunction(&f, other, "scale"));
 }
 
+/* Images of a megabyte, each of which is unloaded with no kernel launched: they must not stay. */
+static void reload(void)
+{
+	char *text = calloc(1, 2 << 20);
+	FILE *f = fopen(file, "r");
+	size_t n = text && f ? fread(text, 1, 1 << 20, f) : 0;
+
+	memset(text + n, '\n', 1 << 20);
+	for (int i = 0; i < 64; i++) {
+		CUmodule m;
+		CHECK(cuModuleLoadData(&m, text));
+		CHECK(cuModuleUnload(m));
+	}
+	struct mallinfo2 now = mallinfo2();
+	if (now.uordblks + now.hblkhd > 32u << 20)
+		exit(1);
+	fclose(f);
+	free(text);
+}
+
 static void child(void)
 {
 	if (!fork())
@@ -258,7 +280,7 @@ static const struct way {
 	{"plain", plain},   {"extra", extra},	{"ex", ex},	    {"cooperative", cooperative},
 	{"stream", stream}, {"handle", handle}, {"listed", listed}, {"capture", capture},
 	{"node", node},	    {"apart", apart},	{"wide", wide},	    {"refused", refused},
-	{"idle", idle},	    {"child", child},	{"many", many}};
+	{"idle", idle},	    {"reload", reload}, {"child", child},   {"many", many}};
 
 int main(int argc, char **argv)
 {

@@ -89,6 +89,7 @@ same judge --load=off --detector=none --judge=auto -- k.ptx plain node
 same checked --detector=none -- checked.ptx plain
 lacks checked.gpu collider_
 same child --detector=none -- k.ptx child plain
+same reload --detector=none -- k.ptx reload plain
 
 # The text of a module of which nothing is launched isn't there.
 on_gpu none --detector=none -- k.ptx idle

@@ -1,8 +1,9 @@
 /*
  * code.c - what a program has loaded, and the handles by which it knows its kernels.
  *
- * An image is kept until a kernel of it is launched; then `collider`, in a process of its own,
- * finds the text that the device runs, takes checks out of it and makes lines of it.
+ * An image is kept until it is unloaded, or a kernel of it is launched: then `collider`, in a
+ * process of its own, finds the text that the device runs, takes checks out of it and makes lines
+ * of it.
  *
  * Misses: what the driver's linker has made; functions got in other ways than those of hooks.c.
  * Costs: memory for a copy of each image with PTX until then; of the first launch some 10 ms.
@@ -78,6 +79,15 @@ void record_loaded(const struct record_image *im, const void *handle)
 		free(c);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+struct record_code *record_code_of(const void *handle)
+{
+	pthread_mutex_lock(&lock);
+	const struct entry *e = entry_of(owners, handle);
+	struct record_code *c = e ? e->code : NULL;
+	pthread_mutex_unlock(&lock);
+	return c;
 }
 
 void record_module_alias(const void *module, const void *library)
@@ -217,13 +227,18 @@ static char *ask_tool(const struct record_image *im, size_t *n)
 	return text;
 }
 
+void record_code_drop(struct record_code *c)
+{
+	free(c->image.bytes);
+	c->image.bytes = NULL;
+}
+
 bool record_code_text(struct record_code *c)
 {
 	size_t left;
 	char *text = c->image.bytes ? ask_tool(&c->image, &left) : NULL;
 
-	free(c->image.bytes);
-	c->image.bytes = NULL;
+	record_code_drop(c);
 	for (char *p = text, *end; p && left && (end = memchr(p, '\n', left)); p = end + 1) {
 		size_t n = (size_t)(end - p) + 1;
 		record_text_line(p, n);

@@ -17,6 +17,8 @@ static CUresult (*real_library_kernels)(CUkernel *, unsigned, CUlibrary);
 static CUresult (*real_library_module)(CUmodule *, CUlibrary);
 static CUresult (*real_module_function)(CUfunction *, CUmodule, const char *);
 static CUresult (*real_module_functions)(CUfunction *, unsigned, CUmodule);
+static CUresult (*real_module_unload)(CUmodule);
+static CUresult (*real_library_unload)(CUlibrary);
 static CUresult (*real_kernel_function)(CUfunction *, CUkernel);
 /* [1]: functions whose default stream is the calling thread's. */
 static CUresult (*real_launch[2])(CUfunction, DIMS, void **, void **);
@@ -73,6 +75,25 @@ static CUresult module_functions(CUfunction *f, unsigned n, CUmodule m)
 	for (unsigned i = 0; i < n && r == CUDA_SUCCESS; i++)
 		if (f[i])
 			record_kernel_add(f[i], m, NULL, true);
+	return r;
+}
+
+/* Afterwards another load may have got the handle. */
+static CUresult module_unload(CUmodule m)
+{
+	struct record_code *c = record_code_of(m);
+	CUresult r = real_module_unload(m);
+
+	record_unloaded(r == CUDA_SUCCESS ? c : NULL);
+	return r;
+}
+
+static CUresult library_unload(CUlibrary lib)
+{
+	struct record_code *c = record_code_of(lib);
+	CUresult r = real_library_unload(lib);
+
+	record_unloaded(r == CUDA_SUCCESS ? c : NULL);
 	return r;
 }
 
@@ -271,6 +292,8 @@ const struct forward_hook forward_record_hooks[] = {
 	{"cuLibraryGetModule", (void *)library_module, (void **)&real_library_module},
 	{"cuModuleGetFunction", (void *)module_function, (void **)&real_module_function},
 	{"cuModuleEnumerateFunctions", (void *)module_functions, (void **)&real_module_functions},
+	{"cuModuleUnload", (void *)module_unload, (void **)&real_module_unload},
+	{"cuLibraryUnload", (void *)library_unload, (void **)&real_library_unload},
 	{"cuKernelGetFunction", (void *)kernel_function, (void **)&real_kernel_function},
 	{"cuLaunchKernel", (void *)launch_0, (void **)&real_launch[0]},
 	{"cuLaunchKernel_ptsz", (void *)launch_1, (void **)&real_launch[1]},

@@ -137,6 +137,15 @@ void record_text_line(const char *line, size_t n)
 		append(line, n);
 }
 
+void record_unloaded(struct record_code *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&lock);
+	record_code_drop(c);
+	pthread_mutex_unlock(&lock);
+}
+
 /* With the lock. False: `why` it isn't there. */
 static bool put(const struct record_kernel *k, const struct race_launched *l,
 		enum race_unnoted *why)

@@ -35,6 +35,9 @@ struct record_image {
 
 /* code.c: the driver has loaded the image, which is ours from now on, as a library or a module. */
 void record_loaded(const struct record_image *im, const void *handle);
+/* What a library or a module has brought; NULL: it isn't known. */
+struct record_code;
+struct record_code *record_code_of(const void *handle);
 
 /* ---- inside the room ------------------------------------------------------------------ */
 
@@ -42,8 +45,6 @@ void record_loaded(const struct record_image *im, const void *handle);
 struct record_param {
 	uint32_t off, bytes;
 };
-
-struct record_code;
 
 /* A kernel, as a program can launch it. Never freed. */
 struct record_kernel {
@@ -64,6 +65,8 @@ const struct record_kernel *record_kernel_find(const void *handle);
 /* Before the first line of a kernel of it: its text's lines, with the lock of note.c. False: there
  * is none. */
 bool record_code_text(struct record_code *c);
+/* Frees its image; with the same lock. */
+void record_code_drop(struct record_code *c);
 
 /* note.c: a launch; params, extra: as cuLaunchKernel has them. */
 struct record_dims {
@@ -75,6 +78,8 @@ void record_launch(const void *handle, const struct record_dims *d, void *const 
 void record_count(enum race_unnoted why);
 /* Appends a line that wasn't written before; with the lock. */
 void record_text_line(const char *line, size_t n);
+/* The driver has unloaded it: its image isn't needed any more. NULL: nothing. */
+void record_unloaded(struct record_code *c);
 /* Path of `collider`. */
 const char *record_tool(void);
 
