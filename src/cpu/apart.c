@@ -172,7 +172,7 @@ void cpu_apart_left(struct cpu_op *op)
 		cpu_op_take_back(op);
 }
 
-bool cpu_apart_may_print(const struct cpu_worker *k)
+bool cpu_apart_is_alone(const struct cpu_worker *k)
 {
 	if (k->is_beside)
 		atomic_store(&k->m->engine->apart.is_wrong, true);

@@ -596,9 +596,10 @@ const char *cpu_func_refused(const struct cpu_func *f);
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* What it may do, found in its text at the first call; thread-safe. The kernel's. */
 const struct cpu_traits *cpu_kernel_traits(struct cpu_kernel *k);
-/* apart.c: a thread does what no other worker may do beside it, and that can't be undone. False: it
- * is not to, as the launch is taken back and repeated on one worker. */
-bool cpu_apart_may_print(const struct cpu_worker *k);
+/* apart.c: a thread does what no other worker may do beside it, and that can't be undone, or what
+ * another one may have disturbed. False: it is not to, or doesn't count, as the launch is taken
+ * back and repeated on one worker. */
+bool cpu_apart_is_alone(const struct cpu_worker *k);
 /* load/traits.c: a load or store that groups of blocks may come to in their order. */
 bool cpu_is_ordered(const struct ptx_form *f);
 /* order.c: before an atomic or strong load of a worker that has_order: all groups before its own

@@ -122,7 +122,14 @@ static const char text[] =
 	"again:\nst.volatile.global.u32 [%d2], %r2;\nld.global.u32 %r5, [%d2+262144];\n"
 	"add.u32 %r6, %r6, %r5;\nadd.u64 %d2, %d2, 8192;\nadd.u32 %r4, %r4, 1;\n"
 	"setp.lt.u32 %p, %r4, %r1;\n@%p bra again;\n"
-	"st.volatile.global.u32 [%d2+-8192], %r6;\nret;\n}\n";
+	"st.volatile.global.u32 [%d2+-8192], %r6;\nret;\n}\n"
+	/* v times, all threads: p[0] += 3 with p[0] loaded and stored weakly */
+	".visible .entry racing(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<6>;\n.reg .b64 %d<2>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\nmov.u32 %r2, 0;\n"
+	"again:\nld.global.u32 %r3, [%d1];\nadd.u32 %r4, %r3, 3;\nxor.b32 %r5, %r4, %r2;\n"
+	"add.u32 %r5, %r5, %r3;\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%d1], %r4;\n"
+	"setp.lt.u32 %p, %r2, %r1;\n@%p bra again;\nst.global.u32 [%d1+4], %r5;\nret;\n}\n";
 
 struct fixture {
 	struct base_arena arena;
@@ -662,6 +669,33 @@ static void loads_follow_strong_stores(void **state)
 	}
 }
 
+/* What several workers load may change between a handler's load and that of machine code, where the
+ * threads race: that is no difference between the two, and the launch is repeated by one worker. */
+static void races_are_no_difference(void **state)
+{
+	uint32_t one[2] = {0};
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct fixture f;
+		struct cpu_stats st;
+		open_with(&f, &(struct cpu_options){.seed = 3,
+						    .threads = threads,
+						    .apart_from = 1,
+						    .jit = CPU_JIT_VERIFY,
+						    .devices = 1});
+		struct cpu_op *op = launch(&f, "racing", 64, 32, 300, NULL);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		cpu_get_stats(f.m, &st);
+		assert_int_equal(st.taken_back, threads > 1);
+		if (threads == 1)
+			memcpy(one, f.p, sizeof(one));
+		assert_memory_equal(one, f.p, sizeof(one));
+		close_machine(&f);
+	}
+}
+
 static void cooperative_grids_are_resident(void **state)
 {
 	(void)state;
@@ -829,6 +863,7 @@ int main(void)
 		cmocka_unit_test(host_memory_keeps_one_thread),
 		cmocka_unit_test(attempts_take_time_when_looked_at),
 		cmocka_unit_test(loads_follow_strong_stores),
+		cmocka_unit_test(races_are_no_difference),
 		cmocka_unit_test(cooperative_grids_are_resident),
 		cmocka_unit_test(programmatic_launches_come_early),
 		cmocka_unit_test(polling_ends),

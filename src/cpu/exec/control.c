@@ -93,7 +93,7 @@ static enum cpu_step call_system(struct cpu_warp *w, const struct cpu_inst *in,
 	uint32_t depth = w->cur->depth;
 	enum cpu_step step;
 
-	if (!cpu_apart_may_print(w->worker))
+	if (!cpu_apart_is_alone(w->worker))
 		return CPU_RETRY;
 	copy_args(w, c->args, c->nargs, depth, false, mask);
 	cpu_repeat_spoil(w->grid->m);
