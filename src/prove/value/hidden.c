@@ -65,6 +65,76 @@ static bool is_small(const struct ex *v, struct scale s)
 
 static bool hides(const struct ex *v, struct scale s);
 
+/* A walk over what is left of addresses in 32 bits: nodes seen last, and how many it may see. */
+struct low {
+	const struct ex *seen[64];
+	unsigned left;
+};
+
+/* Has the walk been at v already? */
+static bool is_seen(struct low *l, const struct ex *v)
+{
+	const struct ex **at = &l->seen[v->id % 64];
+	bool is = *at == v;
+
+	*at = v;
+	return is;
+}
+
+/* Is an address of 64 bits cut to what v is made of? */
+static bool has_low_part(struct low *l, const struct ex *v)
+{
+	if (is_number(v) || v->w > 32 || is_seen(l, v))
+		return false;
+	if (!l->left)
+		return true;
+	l->left--;
+	if (v->op == EX_TRUNC && v->a[0]->w == 64)
+		return hides(v->a[0], (struct scale){.times = 1, .by = 1});
+	for (uint32_t i = v->op == EX_ITE; i < v->n; i++)
+		if (has_low_part(l, v->a[i]))
+			return true;
+	return false;
+}
+
+/* Is v, of 32 bits, one address less another one? */
+static bool is_low_difference(const struct ex *v)
+{
+	const struct ex *x = v->op == EX_TRUNC ? v->a[0] : v;
+	struct low a = {.left = FEW_NODES}, b = {.left = FEW_NODES};
+
+	if (x->op != EX_SUB)
+		return false;
+	if (x->w == 64)
+		return hides(x->a[0], (struct scale){.times = 1, .by = 1}) &&
+		       hides(x->a[1], (struct scale){.times = 1, .by = 1});
+	return has_low_part(&a, x->a[0]) && has_low_part(&b, x->a[1]);
+}
+
+/* ... or a term of it? What a mask leaves of a difference is no way to another array. */
+static bool has_low_difference(struct low *l, const struct ex *v)
+{
+	if (is_number(v) || v->w != 32 || v->hi <= INT32_MAX || is_seen(l, v))
+		return false;
+	if (!l->left || is_low_difference(v))
+		return true;
+	l->left--;
+	switch ((enum ex_op)v->op) {
+	case EX_ADD:
+	case EX_SUB:
+	case EX_AND:
+	case EX_OR:
+	case EX_XOR:
+	case EX_ITE:
+		for (uint32_t i = v->op == EX_ITE; i < v->n; i++)
+			if (has_low_difference(l, v->a[i]))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
 /* Is there a quotient by n in v that hides one? */
 static bool hides_quotient(const struct ex *v, const struct ex *n, struct scale s)
 {
@@ -112,7 +182,12 @@ static bool hides(const struct ex *v, struct scale s)
 	minus.is_low = s.is_low;
 	minus.depth = s.depth;
 	minus.is_minus = !s.is_minus;
-	if (is_number(v) || is_small(v, s))
+	if (is_number(v))
+		return false;
+	struct low low = {.left = v->w == 32 ? FEW_NODES : 0};
+	if (v->w == 32 && !s.is_minus && s.times == s.by && has_low_difference(&low, v))
+		return true;
+	if (is_small(v, s))
 		return false;
 	switch ((enum ex_op)v->op) {
 	case EX_ADD:

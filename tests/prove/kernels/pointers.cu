@@ -570,6 +570,37 @@ __global__ void moved_to_another_racy(int n, float *x, float *r)
 	}
 }
 
+// Of a difference of two arrays 32 bits are left: the arrays may be so near.
+// prove: near_by_words potential racy --block-dim=64 --grid-dim=2
+__global__ void near_by_words(int *a, int *b)
+{
+	int way = (int)((unsigned)(unsigned long long)b - (unsigned)(unsigned long long)a);
+	if (threadIdx.x == 0)
+		*(int *)((char *)a + way + 4 * blockIdx.x) = 1;
+	if (threadIdx.x == 1)
+		b[blockIdx.x + 1] = 2;
+}
+
+// prove: near_by_number potential racy --block-dim=64 --grid-dim=2
+__global__ void near_by_number(int *a, int *b)
+{
+	int way = (int)((char *)b - (char *)a);
+	if (threadIdx.x == 0)
+		*(int *)((char *)a + way + 4ll * blockIdx.x) = 1;
+	if (threadIdx.x == 1)
+		b[blockIdx.x + 1] = 2;
+}
+
+// prove: near_within race-free --block-dim=64 --grid-dim=2
+__global__ void near_within(int *a, int *b, unsigned n, unsigned m)
+{
+	int way = (int)((n & 0xffff) - (m & 0xffff));
+	if (threadIdx.x == 0)
+		*(int *)((char *)a + 4 * way + 4 * blockIdx.x) = 1;
+	if (threadIdx.x == 1)
+		b[blockIdx.x + 1] = 2;
+}
+
 // What is added leads from one array into the other.
 // prove: there_and_back potential racy --block-dim=64 --grid-dim=1
 __global__ void there_and_back(int *a, int *b, int n)
