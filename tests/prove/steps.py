@@ -9,7 +9,7 @@ CODES = {'race-free': 0, 'single': 14, 'true': 10, 'unproven': 11, 'potential': 
 failed = 0
 for path in sys.argv[2:]:
     expected = re.search(r'^// expect: (\S+)', open(path).read(), re.M).group(1)
-    r = subprocess.run([sys.argv[1], 'prove', path], capture_output=True, text=True)
+    r = subprocess.run([sys.argv[1], 'prove', '--prove-timeout=60', path], capture_output=True, text=True)
     if r.returncode != CODES[expected]:
         failed += 1
         print('FAIL %s: expected %s, found exit code %d\n%s%s' % (path, expected, r.returncode,
