@@ -31,4 +31,14 @@ static bool was_added;
 #define AGENT_TABLE_ADD(table, field, e)                                                           \
 	AGENT_TABLE_ADD_KEY(table, &(e)->field, sizeof((e)->field), e)
 
+/* e: the element whose field, a pointer, is `value`, made if there is none; NULL: no memory. */
+#define AGENT_TABLE_GET(table, field, value, e)                                                    \
+	do {                                                                                       \
+		HASH_FIND_PTR(table, &(value), e);                                                 \
+		if (!(e) && ((e) = calloc(1, sizeof(*(e))))) {                                     \
+			(e)->field = (value);                                                      \
+			AGENT_TABLE_ADD(table, field, e);                                          \
+		}                                                                                  \
+	} while (0)
+
 #endif

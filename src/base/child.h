@@ -5,6 +5,7 @@
 #ifndef COLLIDER_BASE_CHILD_H
 #define COLLIDER_BASE_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,5 +16,7 @@ int base_child_run(const char *path, char *const argv[], char *const env[], int 
 /* As write. Where the limit of file sizes or a pipe's missing reader forbids it, that is an error,
  * and no signal, which might end the program. */
 ssize_t base_write_unseen(int fd, const void *p, size_t n);
+/* All n bytes, in as many writes as it takes; false: not all of them could be written. */
+bool base_write_all_unseen(int fd, const void *p, size_t n);
 
 #endif

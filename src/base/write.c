@@ -34,3 +34,15 @@ ssize_t base_write_unseen(int fd, const void *p, size_t n)
 	errno = err;
 	return done;
 }
+
+bool base_write_all_unseen(int fd, const void *p, size_t n)
+{
+	for (const char *at = p; n;) {
+		ssize_t done = base_write_unseen(fd, at, n);
+		if (done <= 0)
+			return false;
+		at += done;
+		n -= (size_t)done;
+	}
+	return true;
+}

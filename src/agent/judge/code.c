@@ -67,12 +67,9 @@ static struct entry *entry_of(struct entry *table, const void *handle)
 /* Finds or makes; NULL: no memory. */
 static struct entry *entry_get(struct entry **table, const void *handle)
 {
-	struct entry *e = entry_of(*table, handle);
+	struct entry *e;
 
-	if (e || !(e = calloc(1, sizeof(*e))))
-		return e;
-	e->handle = handle;
-	AGENT_TABLE_ADD(*table, handle, e);
+	AGENT_TABLE_GET(*table, handle, handle, e);
 	return e;
 }
 

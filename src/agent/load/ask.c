@@ -201,24 +201,12 @@ static void free_environment(char **env)
 	free(env);
 }
 
-static bool write_some(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t got = base_write_unseen(fd, p, n);
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
-
 static bool write_all(int fd, const struct load_piece *p)
 {
-	bool ok = write_some(fd, p->data, p->size);
+	bool ok = base_write_all_unseen(fd, p->data, p->size);
 
 	for (const void *const *o = p->parts; ok && o && *o; o++)
-		ok = write_some(fd, *o, fatbin_size(*o));
+		ok = base_write_all_unseen(fd, *o, fatbin_size(*o));
 	return ok && lseek(fd, 0, SEEK_SET) == 0;
 }
 

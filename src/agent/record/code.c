@@ -56,12 +56,9 @@ static struct entry *entry_of(struct entry *table, const void *handle)
 /* Finds or makes; NULL: no memory. */
 static struct entry *entry_get(struct entry **table, const void *handle)
 {
-	struct entry *e = entry_of(*table, handle);
+	struct entry *e;
 
-	if (e || !(e = calloc(1, sizeof(*e))))
-		return e;
-	e->handle = handle;
-	AGENT_TABLE_ADD(*table, handle, e);
+	AGENT_TABLE_GET(*table, handle, handle, e);
 	return e;
 }
 
@@ -189,18 +186,6 @@ const struct record_kernel *record_kernel_find(const void *handle)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t got = base_write_unseen(fd, p, n);
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return lseek(fd, 0, SEEK_SET) == 0;
-}
-
 /* malloc'd; NULL: it says nothing. */
 static char *ask_tool(const struct record_image *im, size_t *n)
 {
@@ -211,8 +196,8 @@ static char *ask_tool(const struct record_image *im, size_t *n)
 	off_t size = 0;
 
 	snprintf(version, sizeof(version), "%u", im->sm);
-	if (in >= 0 && out >= 0 && write_all(in, im->bytes, im->n) &&
-	    base_child_run(record_tool(), argv, env, in, out) == 0)
+	if (in >= 0 && out >= 0 && base_write_all_unseen(in, im->bytes, im->n) &&
+	    lseek(in, 0, SEEK_SET) == 0 && base_child_run(record_tool(), argv, env, in, out) == 0)
 		size = lseek(out, 0, SEEK_END);
 	if (size > 0 && (text = malloc((size_t)size)) &&
 	    pread(out, text, (size_t)size, 0) != (ssize_t)size) {
