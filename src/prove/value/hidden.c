@@ -90,7 +90,7 @@ static bool has_low_part(struct low *l, const struct ex *v)
 		return true;
 	l->left--;
 	if (v->op == EX_TRUNC && v->a[0]->w == 64)
-		return hides(v->a[0], (struct scale){.times = 1, .by = 1});
+		return prove_ev_hides_address(v->a[0], false);
 	for (uint32_t i = v->op == EX_ITE; i < v->n; i++)
 		if (has_low_part(l, v->a[i]))
 			return true;
@@ -106,8 +106,8 @@ static bool is_low_difference(const struct ex *v)
 	if (x->op != EX_SUB)
 		return false;
 	if (x->w == 64)
-		return hides(x->a[0], (struct scale){.times = 1, .by = 1}) &&
-		       hides(x->a[1], (struct scale){.times = 1, .by = 1});
+		return prove_ev_hides_address(x->a[0], false) &&
+		       prove_ev_hides_address(x->a[1], false);
 	return has_low_part(&a, x->a[0]) && has_low_part(&b, x->a[1]);
 }
 
@@ -133,6 +133,14 @@ static bool has_low_difference(struct low *l, const struct ex *v)
 	default:
 		return false;
 	}
+}
+
+/* The same, of a whole number: the walk's room is cleared only where there is one to make. */
+static bool leads_on(const struct ex *v)
+{
+	struct low l = {.left = FEW_NODES};
+
+	return has_low_difference(&l, v);
 }
 
 /* Is there a quotient by n in v that hides one? */
@@ -184,8 +192,7 @@ static bool hides(const struct ex *v, struct scale s)
 	minus.is_minus = !s.is_minus;
 	if (is_number(v))
 		return false;
-	struct low low = {.left = v->w == 32 ? FEW_NODES : 0};
-	if (v->w == 32 && !s.is_minus && s.times == s.by && has_low_difference(&low, v))
+	if (v->w == 32 && !s.is_minus && s.times == s.by && leads_on(v))
 		return true;
 	if (is_small(v, s))
 		return false;
