@@ -11,6 +11,10 @@
 	unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,              \
 		unsigned shared, CUstream stream
 #define DIMS_GIVEN gx, gy, gz, bx, by, bz, shared, stream
+/* Of a configuration or a node's parameters: all such structs name them alike. */
+#define DIMS_OF(p)                                                                                 \
+	(&(struct record_dims){{(p)->gridDimX, (p)->gridDimY, (p)->gridDimZ},                      \
+			       {(p)->blockDimX, (p)->blockDimY, (p)->blockDimZ}})
 
 static CUresult (*real_library_kernel)(CUkernel *, CUlibrary, const char *);
 static CUresult (*real_library_kernels)(CUkernel *, unsigned, CUlibrary);
@@ -121,10 +125,7 @@ static CUresult launched_ex(CUresult r, const CUlaunchConfig *c, CUfunction f, v
 {
 	if (r != CUDA_SUCCESS)
 		return r;
-	return launched(r, f,
-			&(struct record_dims){{c->gridDimX, c->gridDimY, c->gridDimZ},
-					      {c->blockDimX, c->blockDimY, c->blockDimZ}},
-			params, extra);
+	return launched(r, f, DIMS_OF(c), params, extra);
 }
 
 #define LAUNCH(v)                                                                                  \
@@ -198,19 +199,14 @@ static CUresult node_1(CUresult r, const params_1 *p)
 {
 	if (r != CUDA_SUCCESS)
 		return r;
-	return launched(r, p->func,
-			&(struct record_dims){{p->gridDimX, p->gridDimY, p->gridDimZ},
-					      {p->blockDimX, p->blockDimY, p->blockDimZ}},
-			p->kernelParams, p->extra);
+	return launched(r, p->func, DIMS_OF(p), p->kernelParams, p->extra);
 }
 
 static CUresult node_2(CUresult r, const params_2 *p)
 {
 	if (r != CUDA_SUCCESS)
 		return r;
-	return launched(r, p->func ? (const void *)p->func : (const void *)p->kern,
-			&(struct record_dims){{p->gridDimX, p->gridDimY, p->gridDimZ},
-					      {p->blockDimX, p->blockDimY, p->blockDimZ}},
+	return launched(r, p->func ? (const void *)p->func : (const void *)p->kern, DIMS_OF(p),
 			p->kernelParams, p->extra);
 }
 
@@ -220,9 +216,7 @@ static CUresult node(CUresult r, const CUgraphNodeParams *p)
 
 	if (r != CUDA_SUCCESS || p->type != CU_GRAPH_NODE_TYPE_KERNEL)
 		return r;
-	return launched(r, k->func ? (const void *)k->func : (const void *)k->kern,
-			&(struct record_dims){{k->gridDimX, k->gridDimY, k->gridDimZ},
-					      {k->blockDimX, k->blockDimY, k->blockDimZ}},
+	return launched(r, k->func ? (const void *)k->func : (const void *)k->kern, DIMS_OF(k),
 			k->kernelParams, k->extra);
 }
 
