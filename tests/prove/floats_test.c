@@ -245,6 +245,8 @@ static uint64_t convert(const struct ptx_form *f, uint64_t v)
 		volatile float y = is_signed ? (float)s : (float)u;
 		volatile double z = is_signed ? (double)s : (double)u;
 		r = bits_of(to) == 32 ? (double)y : z;
+		if (!n)
+			r = 0; /* clang's of an unsigned 0 is -0 in a direction downwards */
 	}
 	fesetround(FE_TONEAREST);
 	return bits(to, r);
