@@ -258,7 +258,6 @@ static struct oracle_group *group_new(struct oracle *o, uint64_t n, uint32_t ali
 	g->first = (uint32_t)first;
 	g->n = (uint32_t)n;
 	o->nactors = (uint32_t)(first + n);
-	o->stats.actors = o->nactors;
 	base_vec_push(&o->groups, g);
 	return g;
 }
@@ -272,6 +271,7 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
 	g = group_new(o, (uint64_t)stride * grid->blocks, stride);
 	if (!g)
 		return ORACLE_NO_ACTOR;
+	o->stats.actors += grid->blocks * grid->block_threads;
 	g->is_grid = true;
 	g->shift = (uint32_t)__builtin_ctz(stride);
 	g->grid = *grid;
@@ -373,6 +373,7 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 		oracle_clock_unref(&o->pool, clock);
 		return actor;
 	}
+	o->stats.actors += kind != ORACLE_MISC_HOST;
 	m = oracle_misc_of(o, actor);
 	m->kind = (uint8_t)kind;
 	m->issuer = issuer;

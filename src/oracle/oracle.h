@@ -368,7 +368,7 @@ struct oracle_stats {
 	 * have raced so often that later races of their lines' pairs are not reported, and those
 	 * of them that may race in other pairs, too. */
 	uint64_t dropped, raced_out, missed;
-	uint32_t actors;
+	uint32_t actors;   /* of grids and operations: without host threads and unused numbers */
 	bool is_sc_coarse; /* max_forced was reached: races around a fence.sc may be missed */
 };
 struct oracle_stats oracle_get_stats(const struct oracle *o);

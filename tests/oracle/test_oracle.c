@@ -860,6 +860,22 @@ static void test_forgotten(void **state)
 	}
 }
 
+/* Threads that exist and operations, not the numbers that are set aside for blocks of 32. */
+static void test_actors(void **state)
+{
+	struct world w = {.o = oracle_new(&(struct oracle_options){.is_one_host = true})};
+
+	(void)state;
+	w.host = oracle_host(w.o);
+	assert_int_equal(oracle_get_stats(w.o).actors, 0);
+	uint32_t t = add_grid(&w, 1, 10, 100);
+	assert_int_equal(oracle_get_stats(w.o).actors, 1000 + 1);
+	oracle_fork(w.o, t);
+	oracle_fork(w.o, t + oracle_stride(100));
+	assert_int_equal(oracle_get_stats(w.o).actors, 1000 + 1 + 2);
+	none(&w);
+}
+
 /* An access that has raced 256 times is let go, and counted; but two of an instruction stay for
  * other instructions that may race with them. */
 static void test_raced_out(void **state)
@@ -1047,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_full_is_silent),
 		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_actors),
 		cmocka_unit_test(test_raced_out),
 		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_repeats),
