@@ -224,13 +224,14 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		    enum cpu_place place, struct lanes *all)
 {
 	const struct atomic *a = in->aux;
-	union atomic_value b, c, old;
+	union atomic_value b, c, olds[MAX_VEC];
 	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width, .host = host, .place = place};
 	bool is_changed = !a->is_attempt;
 
 	if (is_deferred(w, place))
 		return defer_lane(w, in, lane, host);
 	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
+		union atomic_value *old = &olds[e];
 		uint8_t *p = x.host;
 		if (cpu_model_is_on(w))
 			p = cpu_model_atomic(w, lane, (enum ptx_scope)a->acc.scope, x.place, p,
@@ -238,10 +239,10 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		get(w, a->b[e], x.bytes, lane, &b);
 		if (a->c[e] != CPU_NOSLOT)
 			get(w, a->c[e], x.bytes, lane, &c);
-		a->op->one(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
-		bool is_written = is_write(a, &b, &old);
+		a->op->one(p, &b, &c, old, x.place == CPU_PLACE_GLOBAL);
+		bool is_written = is_write(a, &b, old);
 		if (a->is_attempt || w->worker->proof) {
-			bool differs = has_changed(p, &old, x.bytes);
+			bool differs = has_changed(p, old, x.bytes);
 			is_changed |= differs;
 			if (differs && w->worker->proof)
 				cpu_proof_fail(w->worker);
@@ -252,9 +253,11 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 			watch_later(w, in, &x, all);
 		else if (cpu_event_takes(w, in))
 			watch(w, in, &x, p, is_written);
-		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
-			put(w, a->dst[e], x.bytes, lane, &old);
 	}
+	/* The result of one element may be in the register that another one adds. */
+	for (unsigned e = 0; a->has_dst && e < a->n; e++)
+		if (a->dst[e] != CPU_NOSLOT)
+			put(w, a->dst[e], a->acc.width, lane, &olds[e]);
 	return is_changed;
 }
 
