@@ -285,6 +285,12 @@ static bool is_s32(const struct ptx_form *f, unsigned i)
 	return alu_type(f, i) == PTX_TYPE_S32;
 }
 
+/* A literal has its sign in its value. */
+static bool is_minus(const struct ptx_opnd *op)
+{
+	return op->kind == PTX_OPND_REG && op->flags & PTX_OPND_NEG;
+}
+
 /* Reads the modifiers; false: an unknown one. */
 static bool read_mods(const struct ptx_form *f, struct video *v)
 {
@@ -336,9 +342,8 @@ static bool read_scalar(const struct ptx_stmt *s, struct video *v, bool is_sa, b
 	if (v->op == V_MAD) {
 		v->a[0].is_signed |= v->a[0].bits == 32;
 		v->b[0].is_signed |= v->b[0].bits == 32;
-		bool is_ma = s->ops[1].flags & PTX_OPND_NEG, is_mb = s->ops[2].flags & PTX_OPND_NEG;
-		v->is_product_minus = is_ma != is_mb;
-		v->is_c_minus = s->ops[3].kind == PTX_OPND_REG && s->ops[3].flags & PTX_OPND_NEG;
+		v->is_product_minus = is_minus(&s->ops[1]) != is_minus(&s->ops[2]);
+		v->is_c_minus = is_minus(&s->ops[3]);
 		v->is_final_signed = is_sa || is_sb || v->is_product_minus || v->is_c_minus;
 		return !v->is_merge && s->nops == 4;
 	}
