@@ -299,12 +299,8 @@ static uint32_t redux_float(unsigned sub, uint32_t x, uint32_t y)
 			return 0x7fffffff;
 		return is_nan32(x) ? y : x;
 	}
-	int32_t i = (int32_t)(x >> 31 ? 0x80000000u - x : x);
-	int32_t j = (int32_t)(y >> 31 ? 0x80000000u - y : y);
-	if (x == 0x80000000u)
-		i = -1;
-	if (y == 0x80000000u)
-		j = -1;
+	int32_t i = (int32_t)(x >> 31 ? x ^ 0x7fffffffu : x);
+	int32_t j = (int32_t)(y >> 31 ? y ^ 0x7fffffffu : y);
 	bool takes_y = (sub & 7) == REDUX_MIN ? j < i : j > i;
 	return takes_y ? y : x;
 }
