@@ -117,7 +117,8 @@ struct cpu_func {
 	 * rank. ranked: all constants for ranks from 1, one after the other; NULL: not made yet. */
 	uint32_t nshared_consts, *shared_consts;
 	_Atomic(uint8_t *) ranked;
-	uint32_t local; /* bytes of .local variables of one thread, 16-aligned */
+	uint32_t local;	      /* bytes of .local variables of one thread, 16-aligned */
+	uint32_t local_align; /* of the first of them; at least 16 */
 	/*
 	 * .param area of a lane at this function's depth: arguments (as declared, each at its
 	 * natural alignment), then results, then the .param variables of the body. Entry functions

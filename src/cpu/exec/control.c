@@ -111,7 +111,7 @@ static enum cpu_step call_function(struct cpu_warp *w, const struct cpu_inst *in
 
 	copy_args(w, c->args, c->nargs, depth - 1, false, mask);
 	CPU_EACH_LANE (l, mask) {
-		uint32_t base = (w->sp[l] + 15) & ~15u;
+		uint32_t base = (w->sp[l] + f->local_align - 1) & ~(f->local_align - 1);
 		w->ret[depth][l] = (struct cpu_return){s->func, pc + 1};
 		w->fp[depth][l] = base;
 		w->sp[l] = base + f->local;
@@ -157,7 +157,7 @@ static enum cpu_step exec_call(struct cpu_warp *w, const struct cpu_inst *in, ui
 	if (!f->code)
 		return cpu_fault(w, in, lane, CPU_FAULT_UNSUPPORTED, "a call of %s: %s", f->name,
 				 cpu_func_refused(f));
-	if (!cpu_stack_local(w, mask, f->local + 16))
+	if (!cpu_stack_local(w, mask, f->local + f->local_align))
 		return cpu_fault(w, in, lane, CPU_FAULT_STACK,
 				 "the thread's local memory is exhausted by a call of %s", f->name);
 	return call_function(w, in, c, f, mask);

@@ -12,6 +12,8 @@
 #define LOCAL_MAX     (1u << 28)
 #define SYSCALL_BYTES 128u
 
+#define FRAME_ALIGN 16u /* of local variables, at least */
+
 struct scan {
 	struct cpu_module *mod;
 	struct load_func *lf;
@@ -143,7 +145,7 @@ static void measure(struct scan *sc)
 {
 	uint64_t local[MAX_SCOPES], own[MAX_SCOPES], max_local = 0, max_own;
 	struct load_func *lf = sc->lf;
-	uint32_t depth = 0;
+	uint32_t depth = 0, align = FRAME_ALIGN;
 
 	local[0] = 0;
 	own[0] = max_own = (uint64_t)lf->f.own + lf->hidden;
@@ -161,6 +163,8 @@ static void measure(struct scan *sc)
 			uint64_t *at = is_local ? &local[depth] : &own[depth];
 			uint64_t bytes = s->var->bytes < LOCAL_MAX ? s->var->bytes : LOCAL_MAX;
 			*at = LOAD_ALIGN(*at, (uint64_t)load_var_align(s->var)) + bytes;
+			if (is_local && load_var_align(s->var) > align)
+				align = load_var_align(s->var);
 			if (is_local && *at > max_local)
 				max_local = *at;
 			if (!is_local && *at > max_own)
@@ -174,7 +178,8 @@ static void measure(struct scan *sc)
 			}
 		}
 	}
-	lf->f.local = (uint32_t)LOAD_ALIGN(max_local, (uint64_t)16);
+	lf->f.local = (uint32_t)LOAD_ALIGN(max_local, (uint64_t)FRAME_ALIGN);
+	lf->f.local_align = align;
 	/* a system call's results may lie after its arguments */
 	max_own += lf->has_calls ? SYSCALL_BYTES : 0;
 	lf->area = (uint32_t)LOAD_ALIGN(max_own, (uint64_t)16);
