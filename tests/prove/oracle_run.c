@@ -15,6 +15,8 @@
  *   clean             it ran to its end without one
  *   fault TEXT        an address outside of the arrays, a trap: not a launch to judge
  *
+ * Arrays lie far apart: one that is left by much isn't another one, whose stores would race.
+ *
  * With SEEDS each launch runs under so many schedules, until one of them isn't clean. A launch runs
  * in a child process of at most SECONDS of processor time. What has raced before the
  * threads wait for ever, or before the time is over, has raced.
@@ -98,19 +100,37 @@ static void *new_array(struct cpu_machine *m, bool is_ramp)
 	return p + MIDDLE;
 }
 
+static unsigned count_arrays(const struct launch *x)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < x->nargs; i++)
+		n += !strcmp(x->args[i], "p");
+	return n;
+}
+
 static void fill_args(struct cpu_machine *m, const struct launch *x, unsigned char *block)
 {
+	size_t each = DEVICE_BYTES / (count_arrays(x) + 1);
+	void *gap[MAX_ARGS] = {NULL};
+
 	for (unsigned i = 0; i < x->nargs; i++) {
 		uint32_t off, n;
 		uint64_t v;
 		if (!cpu_kernel_param(x->l.kernel, i, &off, &n))
-			return;
-		if (!strcmp(x->args[i], "p"))
+			break;
+		if (!strcmp(x->args[i], "p")) {
 			v = (uint64_t)(uintptr_t)new_array(m, x->is_ramp);
-		else
+			if (each > array_bytes)
+				gap[i] = cpu_mem_alloc(m, 0, each - array_bytes, CPU_MEM_DEVICE);
+		} else {
 			v = strtoull(x->args[i], NULL, 0);
+		}
 		memcpy(block + off, &v, n < 8 ? n : 8);
 	}
+	for (unsigned i = 0; i < MAX_ARGS; i++)
+		if (gap[i])
+			cpu_mem_free(m, gap[i]);
 }
 
 /* In the child: what it prints is the answer. */
