@@ -110,7 +110,7 @@ struct cpu_func {
 	struct ptx_stmt **stmts; /* of each instruction, for messages */
 	uint32_t ninsts;
 	struct cpu_layout *layout;
-	uint32_t nunset, (*unset)[2]; /* kernels: place, bytes of registers read before a write */
+	uint32_t nunset, (*unset)[2]; /* place, bytes of registers read before a write */
 	uint8_t *consts;	      /* slots of constants; 64-byte aligned */
 	uint32_t const_bytes;
 	/* Which constants are shared addresses: off | (is of 64 bits). They differ by the block's

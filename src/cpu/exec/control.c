@@ -103,6 +103,23 @@ static enum cpu_step call_system(struct cpu_warp *w, const struct cpu_inst *in,
 	return step;
 }
 
+/* Registers that the function may read before it writes them hold nothing of other calls: otherwise
+ * it would depend on the worker what they hold. */
+static void clear_unset(struct cpu_warp *w, const struct cpu_func *f, uint32_t mask)
+{
+	for (uint32_t i = 0; i < f->nunset; i++) {
+		uint8_t *slot = w->base[0] + f->unset[i][0];
+		uint32_t size = f->unset[i][1] / CPU_WARP;
+		if (!size)
+			cpu_set_pred(w, f->unset[i][0], 0, mask);
+		CPU_EACH_LANE (l, size ? mask : 0) {
+			for (uint32_t at = 0; at < size; at += 8)
+				memset(slot + at * CPU_WARP + l * (size < 8 ? size : 8), 0,
+				       size < 8 ? size : 8);
+		}
+	}
+}
+
 static enum cpu_step call_function(struct cpu_warp *w, const struct cpu_inst *in,
 				   const struct cpu_call *c, struct cpu_func *f, uint32_t mask)
 {
@@ -120,6 +137,7 @@ static enum cpu_step call_function(struct cpu_warp *w, const struct cpu_inst *in
 	s->depth = (uint16_t)depth;
 	s->pc = 0;
 	cpu_warp_focus(w, s);
+	clear_unset(w, f, mask);
 	return CPU_MOVED;
 }
 

@@ -6,8 +6,8 @@
  * call nothing cost their registers only. Depth is limited to DEPTH_MAX,
  * local memory to LOCAL_MAX bytes a thread as on hardware, one warp's
  * frames to FRAMES_MAX. A finished warp's memory is kept for the next one of the same grid; local
- * memory and what may be read of the first frame are cleared then, deeper frames keep their
- * contents (an uninitialised register may read it).
+ * memory and what may be read of the first frame are cleared then, of deeper ones at each call
+ * (control.c).
  */
 #include "cpu/sched.h"
 

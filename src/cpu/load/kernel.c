@@ -141,7 +141,7 @@ static void need_device_layout(struct cpu_module *mod)
 	load_finish_layout(&mod->device_layout);
 }
 
-/* The slots that a new warp must find empty. */
+/* The slots that a new warp, or a call, must find empty. */
 static void list_unset(struct base_arena *arena, struct load_func *lf, const struct cpu_layout *l)
 {
 	const struct cpu_slots *sl = lf->slots;
@@ -184,6 +184,7 @@ static void make_ready(struct load_func *lf, void *arg)
 	} else if (!lf->f.layout) {
 		need_device_layout(mod); /* the kernel itself may have been refused */
 		lf->f.layout = &mod->device_layout;
+		list_unset(&mod->arena, lf, lf->f.layout);
 	}
 	cpu_decode(&lf->f, &mod->arena, NULL);
 	cpu_jit_prepare(&lf->f, mod->m->opt.jit);

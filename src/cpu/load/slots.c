@@ -14,7 +14,8 @@
  * Cost: linear, except for one pass over the live sets of all blocks.
  *
  * What is live at the start lies in an interval from place 0, so those registers (and the one that
- * the first instruction writes) are all that a new warp could read from an old one's frame.
+ * the first instruction writes) are all that a new warp could read from an old one's frame. Of a
+ * function, whose frame is used by call after call, they are looked for more closely.
  */
 #include "cpu/load/load.h"
 
@@ -32,6 +33,7 @@ struct scan {
 	const struct ptx_func *f;
 	struct span *spans;    /* by register */
 	uint32_t *killed;      /* by register: block + 1 that wrote it last without a guard */
+	bool *is_unset;	       /* by lane register: it may be read before a write */
 	uint32_t *first, *end; /* by block: places [first, end] */
 	uint32_t at, nplaces;
 	bool is_guarded;
@@ -70,8 +72,10 @@ static void touch(uint32_t reg, bool is_write, void *arg)
 	if (reg >= sc->f->nregs)
 		return;
 	cover(&sc->spans[reg], sc->at, sc->at);
-	if (!is_write && sc->killed[reg] != sc->block + 1)
+	if (!is_write && sc->killed[reg] != sc->block + 1) {
 		cover(&sc->spans[reg], sc->first[sc->block], sc->at);
+		sc->is_unset[reg] |= !sc->block;
+	}
 	if (is_write && !sc->is_guarded)
 		sc->killed[reg] = sc->block + 1;
 }
@@ -136,8 +140,10 @@ static void cover_block(struct scan *sc, uint32_t b, uint64_t *seen, size_t word
 		seen[w] |= bits;
 		for (; bits; bits &= bits - 1) {
 			uint32_t r = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(bits);
-			if (sc->killed[r] != b + 1)
+			if (sc->killed[r] != b + 1) {
 				cover(&sc->spans[r], sc->first[b], sc->first[b]);
+				sc->is_unset[r] |= !b;
+			}
 		}
 	}
 }
@@ -159,11 +165,14 @@ static void cover_ends(struct scan *sc, uint64_t *seen, size_t words)
 	}
 }
 
-static void cover_params(struct scan *sc, const struct ptx_param *p)
+/* A call sets the arguments; what a function returns it needn't have set. */
+static void cover_params(struct scan *sc, const struct ptx_param *p, bool is_unset)
 {
 	for (; p; p = p->next)
-		if (p->reg < sc->f->nregs)
+		if (p->reg < sc->f->nregs) {
 			cover(&sc->spans[p->reg], 0, sc->nplaces - 1);
+			sc->is_unset[p->reg] = is_unset;
+		}
 }
 
 /* ---- vector registers -------------------------------------------------------------- */
@@ -266,8 +275,8 @@ static void measure(struct scan *sc, struct flow *fl)
 	for (uint32_t b = 0; b < fl->nblocks; b++)
 		cover_block(sc, b, seen, words);
 	cover_ends(sc, seen, words);
-	cover_params(sc, sc->f->params);
-	cover_params(sc, sc->f->rets);
+	cover_params(sc, sc->f->params, false);
+	cover_params(sc, sc->f->rets, true);
 	free(seen);
 }
 
@@ -283,6 +292,7 @@ struct cpu_slots *cpu_slots_make(struct base_arena *arena, struct flow *fl)
 	sc.spans = base_malloc(sizeof(*sc.spans) * (n + 1u));
 	memset(sc.spans, 0xff, sizeof(*sc.spans) * (n + 1u));
 	sc.killed = base_calloc(f->nregs + 1u, sizeof(*sc.killed));
+	sc.is_unset = base_calloc(n + 1u, sizeof(*sc.is_unset));
 	sc.first = base_malloc(sizeof(*sc.first) * 2 * (fl->nblocks + 1u));
 	sc.end = sc.first + fl->nblocks + 1u;
 	measure(&sc, fl);
@@ -297,6 +307,7 @@ struct cpu_slots *cpu_slots_make(struct base_arena *arena, struct flow *fl)
 			sl->cls[sl->comps[r] + c] = sl->cls[r];
 			if (sc.spans[r].from != NONE)
 				cover(&sc.spans[sl->comps[r] + c], 0, sc.nplaces - 1);
+			sc.is_unset[sl->comps[r] + c] = true;
 		}
 		if (sl->vec && sl->vec[r] > 1)
 			sc.spans[r].from = NONE;
@@ -304,10 +315,11 @@ struct cpu_slots *cpu_slots_make(struct base_arena *arena, struct flow *fl)
 	assign(sl, sc.spans, n, sc.nplaces);
 	sl->first = BASE_NEWN(arena, uint32_t, n + 1u);
 	for (uint32_t r = 0; r < n; r++)
-		if (sc.spans[r].from == 0)
+		if (sc.spans[r].from == 0 && (f->is_entry || sc.is_unset[r]))
 			sl->first[sl->nfirst++] = r;
 	free(sc.spans);
 	free(sc.killed);
+	free(sc.is_unset);
 	free(sc.first);
 	return sl;
 }
