@@ -124,6 +124,7 @@ struct cpu_transfer {
 
 /* events/async.c: a part of a group that has ended. */
 struct cpu_event_part {
+	uint64_t id; /* the transfer's */
 	uint32_t actor, group;
 	uint8_t lane, completion, kind;
 	bool has_arrived; /* on an mbarrier */

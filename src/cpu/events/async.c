@@ -230,7 +230,8 @@ void cpu_event_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 	events_unlock(x);
 }
 
-/* cp.async.mbarrier.arrive: each earlier copy of the lane arrives for itself. */
+/* cp.async.mbarrier.arrive: each copy that the lane has issued before arrives for itself. Later
+ * ones may have ended, too. */
 static void arrive_copies(struct cpu_events *x, struct cpu_transfer *t, unsigned lane,
 			  uint64_t address, uint64_t phase)
 {
@@ -238,7 +239,7 @@ static void arrive_copies(struct cpu_events *x, struct cpu_transfer *t, unsigned
 
 	for (size_t i = 0; i < aw->parts.n; i++) {
 		struct cpu_event_part *p = &aw->parts.v[i];
-		if (p->lane != lane || p->kind != CPU_TR_COPY)
+		if (p->lane != lane || p->kind != CPU_TR_COPY || p->id > t->id)
 			continue;
 		oracle_mbarrier_arrive(x->o, p->actor, address, phase, RACE_RELEASE,
 				       RACE_SCOPE_GPU);
@@ -280,7 +281,8 @@ static void make_room(struct cpu_async_warp *aw)
 void cpu_event_done(struct cpu_transfer *t, unsigned lane)
 {
 	struct cpu_async_warp *aw = &t->warp->cta->async->warps[t->warp->index];
-	struct cpu_event_part p = {.actor = t->actor[lane],
+	struct cpu_event_part p = {.id = t->id,
+				   .actor = t->actor[lane],
 				   .group = t->group[lane],
 				   .lane = (uint8_t)lane,
 				   .completion = t->completion,
