@@ -7,9 +7,13 @@
  */
 #include "cpu/machine.h"
 
+#include "race/race.h"
+
 #include <stdarg.h>
 #include <string.h>
 #include <stdio.h>
+
+#define INLINED_MAX 32
 
 struct text {
 	char *p;
@@ -55,6 +59,32 @@ static void name_instruction(struct cpu_fault *out, const struct cpu_func *f,
 	out->ptx_line = s->line;
 }
 
+static bool is_library(const struct ptx_module *m, uint32_t file)
+{
+	struct ptx_str name = ptx_file_name(m, file);
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%.*s", (int)name.n, name.p);
+	return race_library(path) != NULL;
+}
+
+/* " (inlined at file:line)", the program's own line, where l is in a library's header. */
+static void put_own_place(struct text *t, const struct cpu_func *f, const struct ptx_loc *l)
+{
+	bool is_unsure = false;
+
+	if (!is_library(f->part, l->file))
+		return;
+	for (unsigned n = 0; l && l->in_line && n < INLINED_MAX && !is_unsure; n++) {
+		if (!is_library(f->part, l->in_file)) {
+			struct ptx_str name = ptx_file_name(f->part, l->in_file);
+			put(t, " (inlined at %.*s:%u)", (int)name.n, name.p, l->in_line);
+			return;
+		}
+		l = ptx_outer_loc(f->ptx, l, &is_unsure);
+	}
+}
+
 /* ", file:line: `text`" of an instruction of f. */
 static void put_place(struct text *t, const struct cpu_func *f, const struct cpu_inst *in)
 {
@@ -66,9 +96,10 @@ static void put_place(struct text *t, const struct cpu_func *f, const struct cpu
 	const struct ptx_loc *loc = ptx_near_loc(s);
 	if (loc)
 		name = ptx_file_name(f->part, loc->file);
-	if (name.n)
+	if (name.n) {
 		put(t, ", %.*s:%u", (int)name.n, name.p, loc->line);
-	else if (s->line)
+		put_own_place(t, f, loc);
+	} else if (s->line)
 		put(t, ", %s:%u", f->part->file ? f->part->file : "PTX", s->line);
 	if (s->kind != PTX_STMT_INST)
 		return;
@@ -85,15 +116,23 @@ static void put_place(struct text *t, const struct cpu_func *f, const struct cpu
 	base_buf_free(&b);
 }
 
-/* Names of template instances have hundreds of characters; the line comes after them. */
+/* Names of template instances may be long even when short; the line comes after them. */
 #define NAME_MAX_SHOWN 100
+
+static void put_kernel(struct text *t, const char *mangled)
+{
+	struct base_arena arena = {0};
+	const char *name = race_short_name(&arena, race_demangle(&arena, mangled));
+
+	put(t, " in %.*s%s", NAME_MAX_SHOWN, name, strlen(name) > NAME_MAX_SHOWN ? "..." : "");
+	base_arena_free(&arena);
+}
 
 enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			enum cpu_fault_kind kind, const char *fmt, ...)
 {
 	struct cpu_fault f = {.kind = kind};
 	struct text t = {f.text, 0, sizeof(f.text)};
-	const char *name = w->grid->func->name;
 	const uint32_t *c = w->cta->id;
 	uint32_t tid[3];
 	va_list ap;
@@ -103,8 +142,9 @@ enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	va_end(ap);
 	t.n = n < 0 ? 0 : (size_t)n < sizeof(f.text) - 200 ? (size_t)n : sizeof(f.text) - 201;
 	cpu_lane_tid(w, lane, tid);
-	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u) in %.*s%s", tid[0], tid[1], tid[2], c[0],
-	    c[1], c[2], NAME_MAX_SHOWN, name, strlen(name) > NAME_MAX_SHOWN ? "..." : "");
+	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u)", tid[0], tid[1], tid[2], c[0], c[1],
+	    c[2]);
+	put_kernel(&t, w->grid->func->name);
 	if (w->cur) {
 		put_place(&t, w->cur->func, in);
 		name_instruction(&f, w->cur->func, in);

@@ -29,24 +29,16 @@ void prove_alarm_place(struct check *c, const struct ptx_stmt *s, const char **f
 
 #define MAX_INLINED 32
 
-/* The place of the call by which nvcc inlined what is at l. That the call was inlined itself shows
- * an earlier .loc of its place (PTX ISA 11.3, .loc). False: it has two places. */
+/* Moves l to the place of the call by which nvcc inlined what is there. False: there are two. */
 static bool inlined_at(const struct ptx_func *f, struct ptx_loc *l)
 {
 	struct ptx_loc out = {.file = l->in_file, .line = l->in_line, .col = l->in_col};
+	bool is_unsure = false;
+	const struct ptx_loc *outer = ptx_outer_loc(f, l, &is_unsure);
 
-	ptx_each_stmt(f, s)
-	{
-		const struct ptx_loc *x = s->loc;
-		if (!x || !x->in_line || x->file != l->in_file || x->line != l->in_line ||
-		    x->col != l->in_col)
-			continue;
-		if (out.in_line && (out.in_file != x->in_file || out.in_line != x->in_line ||
-				    out.in_col != x->in_col))
-			return false;
-		out = *x;
-	}
-	*l = out;
+	if (is_unsure)
+		return false;
+	*l = outer ? *outer : out;
 	return true;
 }
 

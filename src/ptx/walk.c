@@ -177,6 +177,27 @@ const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s)
 	return s->loc;
 }
 
+const struct ptx_loc *ptx_outer_loc(const struct ptx_func *f, const struct ptx_loc *l,
+				    bool *is_unsure)
+{
+	const struct ptx_loc *last = NULL, *found = NULL;
+
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_loc *o = s->loc;
+		if (!o || o == last || o == l || !o->in_line)
+			continue;
+		last = o;
+		if (o->file != l->in_file || o->line != l->in_line || o->col != l->in_col)
+			continue;
+		if (found && (o->in_file != found->in_file || o->in_line != found->in_line ||
+			      o->in_col != found->in_col))
+			*is_unsure = true;
+		found = found ? found : o;
+	}
+	return found;
+}
+
 struct ptx_str ptx_file_name(const struct ptx_module *m, uint32_t id)
 {
 	ptx_each_item(m, it)

@@ -36,36 +36,13 @@ static const char *copy_str(struct cpu_events *x, struct ptx_str s)
 	return base_strndup(&x->arena, s.p ? s.p : "", s.n);
 }
 
-/* The .loc of the place that l was inlined at, when that was inlined, too. is_unsure: the lines of
- * several calls lead there. */
-static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx_loc *l,
-				      bool *is_unsure)
-{
-	const struct ptx_loc *last = NULL, *found = NULL;
-
-	ptx_each_stmt(f, s)
-	{
-		const struct ptx_loc *o = s->loc;
-		if (!o || o == last || o == l || !o->in_line)
-			continue;
-		last = o;
-		if (o->file != l->in_file || o->line != l->in_line || o->col != l->in_col)
-			continue;
-		if (found && (o->in_file != found->in_file || o->in_line != found->in_line ||
-			      o->in_col != found->in_col))
-			*is_unsure = true;
-		found = found ? found : o;
-	}
-	return found;
-}
-
 static void fill_frames(struct cpu_events *x, struct cpu_site *s, const struct ptx_loc *l)
 {
 	struct race_inlined_site chain[INLINE_MAX];
 	bool is_unsure = false;
 	uint32_t n = 0;
 
-	for (; l && l->in_line && n < INLINE_MAX; l = outer_of(s->func->ptx, l, &is_unsure)) {
+	for (; l && l->in_line && n < INLINE_MAX; l = ptx_outer_loc(s->func->ptx, l, &is_unsure)) {
 		chain[n++] = (struct race_inlined_site){
 			.func = copy_str(x,
 					 ptx_debug_string(s->func->part, l->func_sym, l->func_off)),
