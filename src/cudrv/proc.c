@@ -13,12 +13,13 @@ int drv_refuse(const char *name)
 
 /*
  * Private tables of the driver: a runtime that is linked into a library asks for them before its
- * first call has a result. Programs' own runtimes are replaced and never come here.
+ * first call has a result. Programs' own runtimes are replaced, and come here only if they had
+ * started before.
  */
 CUresult CUDAAPI cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 {
 	(void)ppExportTable, (void)pExportTableId;
-	if (rt_refuse_library(__builtin_return_address(0)))
+	if (rt_refuse_runtime(__builtin_return_address(0)))
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return (CUresult)rt_refuse("cuGetExportTable");
 }

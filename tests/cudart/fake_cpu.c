@@ -398,6 +398,12 @@ void rt_entries_report(void (*say)(const char *path, const char *why))
 	(void)say;
 }
 
+bool rt_entries_is_replaced(const struct link_map *m)
+{
+	(void)m;
+	return false;
+}
+
 void cpu_machine_forked(struct cpu_machine *m)
 {
 	(void)m;

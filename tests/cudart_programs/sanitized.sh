@@ -45,7 +45,7 @@ done
 run 3 clang_address ""
 grep -q 'ERROR' err && fail "clang_address: something is reported"
 run 66 clang_thread "" # it takes no suppressions of ours
-grep -q '^collider: clang has linked ThreadSanitizer' err || fail "clang_thread: no line"
+grep -q "^collider: ThreadSanitizer's functions come before" err || fail "clang_thread: no line"
 run 1 clang_address leak
 grep -q '4 byte(s) leaked in 1 allocation(s)' err || fail "clang: the program's own leak"
 exit $bad

@@ -71,13 +71,16 @@ void __cudaUnregisterFatBinary(void **handle)
 {
 	struct rt_image *im = image_of(handle);
 
-	if (!im)
-		return;
+	/* A runtime that started before this library was loaded has handles of its own. */
 	rt_images_lock();
-	*handle = NULL;
-	rt_image_retire(im);
+	bool is_ours = im && rt_image_is(im);
+	if (is_ours) {
+		*handle = NULL;
+		rt_image_retire(im);
+	}
 	rt_images_unlock();
-	free(handle);
+	if (is_ours)
+		free(handle);
 }
 
 void __cudaRegisterFunction(void **handle, const char *host, char *device_fun, const char *name,

@@ -49,6 +49,29 @@ static void put_missed(const char *path, const char *why)
 	atomic_store(&nmissed, n + 1);
 }
 
+/* The objects whose runtime was replaced. */
+static const struct link_map *replaced[64];
+static atomic_uint nreplaced;
+
+static void put_replaced(const struct link_map *m)
+{
+	unsigned n = atomic_load(&nreplaced);
+
+	if (n == sizeof(replaced) / sizeof(*replaced))
+		return;
+	replaced[n] = m;
+	atomic_store(&nreplaced, n + 1);
+}
+
+bool rt_entries_is_replaced(const struct link_map *m)
+{
+	unsigned n = atomic_load(&nreplaced), i = 0;
+
+	while (i < n && replaced[i] != m)
+		i++;
+	return i < n;
+}
+
 void rt_entries_report(void (*say)(const char *path, const char *why))
 {
 	unsigned n = atomic_load(&nmissed);
@@ -279,6 +302,8 @@ static void see_object(const struct link_map *m)
 	const char *why = replace_runtime(&o);
 	if (why)
 		put_missed(path, why);
+	else if (o.replaced)
+		put_replaced(m);
 	entries_file_close(&o.file);
 }
 

@@ -355,6 +355,15 @@ struct rt_image *rt_image_new(void)
 	return im;
 }
 
+bool rt_image_is(const void *p)
+{
+	const struct rt_image *im = images;
+
+	while (im && im != p)
+		im = im->next;
+	return im != NULL;
+}
+
 struct rt_image *rt_image_first(void)
 {
 	return images;

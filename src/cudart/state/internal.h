@@ -365,8 +365,8 @@ void rt_host_synced(unsigned device);
 enum rt_error rt_refuse(const char *name);
 /* The same for one use of a function that is otherwise available ("NAME with ..."). */
 enum rt_error rt_refuse_use(const char *name, const char *what);
-/* Is the code at `caller` of a library of kernels that can't run here? Then that is reported by the
- * library's name, once. */
-bool rt_refuse_library(const void *caller);
+/* Is the code at `caller` of a library of kernels that can't run here, or of a runtime that had
+ * started before this library was loaded? Then that is reported, once. */
+bool rt_refuse_runtime(const void *caller);
 
 #endif

@@ -108,6 +108,8 @@ void rt_images_unlock(void);
 /* ---- image.c. All with the images' lock held. ------------------------------------------------ */
 
 struct rt_image *rt_image_new(void);
+/* Is this an image of the list? It may be anything. */
+bool rt_image_is(const void *p);
 /* Its part of the program was unloaded (dlclose, exit): it is no longer found, but kernels that
  * still run keep their code. Its memory is not freed. */
 void rt_image_retire(struct rt_image *im);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/entries/entries.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/refuse.h"
 #include "race/file/shm_write.h"
@@ -75,13 +76,32 @@ int rt_refuse_entry(const char *name)
 	return (int)e;
 }
 
-bool rt_refuse_library(const void *caller)
+/* This library was not preloaded, and the program's own runtime has opened it: the runtime's
+ * functions are replaced now, but it has registered the kernels with itself. */
+static void say_late(void)
+{
+	static const char text[] = "the program's CUDA runtime had started before the CPU device "
+				   "was loaded; start the program with: collider run --device=cpu";
+
+	if (!is_first(text))
+		return;
+	rt_say("%s", text);
+	if (race_shm_open())
+		race_shm_gap(RACE_GAP_NOT_LOADED, "", text, 1);
+}
+
+bool rt_refuse_runtime(const void *caller)
 {
 	Dl_info at;
+	void *map = NULL;
 	const char *name = NULL;
 
-	if (dladdr(caller, &at) && at.dli_fname)
+	if (dladdr1(caller, &at, &map, RTLD_DL_LINKMAP) && at.dli_fname)
 		name = race_kernel_library(at.dli_fname);
+	if (!name && map && rt_entries_is_replaced(map)) {
+		say_late();
+		return true;
+	}
 	if (name && is_first(name)) {
 		rt_say("%s can't run on the CPU device: its kernels are machine code for GPUs",
 		       name);

@@ -20,6 +20,7 @@
 #endif
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/lib-names.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,9 @@ static struct cpu_machine *_Atomic machine; /* NULL: nothing is reported */
 
 extern void __tsan_init(void) __attribute__((weak));
 
-/* ThreadSanitizer's function, where clang has linked it into the program: before this library,
- * whose own threads run functions of the program, too. NULL: there is none, or it comes after. */
+/* ThreadSanitizer's function, where clang has linked it into the program, or gcc's library of it
+ * comes first: before this library, whose own threads run functions of the program, too. NULL:
+ * there is none, or it comes after. */
 static __typeof__(pthread_create) *sanitizers(void)
 {
 	void *first = __tsan_init ? dlsym(RTLD_DEFAULT, "pthread_create") : NULL;
@@ -49,21 +51,53 @@ void rt_threads_start(struct cpu_machine *m)
 void rt_threads_check(void)
 {
 	if (sanitizers())
-		rt_say("clang has linked ThreadSanitizer into the program, which reports threads "
-		       "and locks of this library, too; gcc's keeps them out");
+		rt_say("ThreadSanitizer's functions come before this library's, so it reports "
+		       "threads and locks of this library, too; gcc's under `collider run` keeps "
+		       "them out");
 }
 
-void *rt_look_up(const char *name)
+/* The function in one scope; NULL also if that is ours: then this library comes first there. */
+static void *look_in(void *scope, const char *name)
 {
 	void *fn = NULL;
 
 #if defined(__x86_64__)
 	/* ThreadSanitizer's functions have no version, and must not be passed by. */
 	if (strncmp(name, "pthread_cond_", 13) == 0 && !dlsym(RTLD_DEFAULT, "__tsan_init"))
-		fn = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+		fn = dlvsym(scope, name, "GLIBC_2.3.2");
 #endif
 	if (!fn)
-		fn = dlsym(RTLD_NEXT, name);
+		fn = dlsym(scope, name);
+	return rt_is_ours(fn) ? NULL : fn;
+}
+
+/* Of threads in the C library; before 2.34 in one of its own. */
+static void *look_in_file(const char *file, const char *name)
+{
+	void *library = dlopen(file, RTLD_LAZY | RTLD_NOLOAD), *fn;
+
+	if (!library)
+		return NULL;
+	fn = look_in(library, name);
+	dlclose(library); /* it stays: the program and this library need it */
+	return fn;
+}
+
+/*
+ * Preloaded, or needed by the program itself, this library comes before the C library. Needed by
+ * libcuda.so.1 only it comes after, or in a scope that dlopen made: then nothing follows it, and
+ * the program's calls reach the C library without us.
+ */
+void *rt_look_up(const char *name)
+{
+	void *fn = look_in(RTLD_NEXT, name);
+
+	if (!fn)
+		fn = look_in(RTLD_DEFAULT, name);
+	if (!fn)
+		fn = look_in_file(LIBC_SO, name);
+	if (!fn)
+		fn = look_in_file(LIBPTHREAD_SO, name);
 	if (!fn)
 		abort(); /* the program has called a function that its C library lacks */
 	return fn;
