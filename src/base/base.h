@@ -128,6 +128,10 @@ void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 void base_buf_free(struct base_buf *b);
 
+/* Bytes of the well-formed UTF-8 character at s, of n bytes at most; 0: there is none (RFC 3629,
+ * section 4). */
+size_t base_utf8_length(const unsigned char *s, size_t n);
+
 /* ---- glob.c: patterns, in which only `*` is special --------------------- */
 
 /* Does the pattern match the whole text? */
@@ -140,12 +144,16 @@ bool base_glob_file(const char *pattern, const char *path);
 /* ---- file.c ------------------------------------------------------------ */
 
 /* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL
- * after it. Returns 0, or an errno value; EFBIG: more than 1 GiB. */
+ * after it. Returns 0, or an errno value; EFBIG: more than 1 GiB; EPIPE: a pipe to which no program
+ * wrote for five seconds. */
 int base_read_file(const char *path, char **data, size_t *size);
 /* Writes to a temporary file beside `path` and renames it, so that a reader
  * sees the old content or the new, never half ("-" is standard output).
- * Returns 0, or an errno value; nothing is left behind on failure. */
+ * Returns 0, or an errno value; nothing is left behind on failure. To what is no regular file it
+ * writes; EPIPE: a pipe that no program has read for five seconds. */
 int base_write_file(const char *path, const void *data, size_t size);
+/* What an errno value of these two says. */
+const char *base_file_error(int err);
 
 /* FNV-1a, 64 bit, of n bytes; `h` continues an earlier one, start with BASE_FNV_INIT. */
 #define BASE_FNV_INIT 0xcbf29ce484222325ull

@@ -5,12 +5,15 @@
  * and a rename, so that no failure leaves a half-written output behind.
  */
 #include "base/base.h"
+#include "base/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 void base_buf_room(struct base_buf *b, size_t extra)
@@ -68,13 +71,51 @@ void base_buf_free(struct base_buf *b)
 	memset(b, 0, sizeof(*b));
 }
 
+size_t base_utf8_length(const unsigned char *s, size_t n)
+{
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (!len || s[0] > 0xf4 || len > n)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
 /* More than any text that a compiler writes; what has no end (/dev/zero, a pipe) stops here. */
 #define FILE_MAX ((size_t)1 << 30)
+
+/* A pipe without its other end is waited for this long. */
+#define PIPE_WAIT_MS 5000
+
+/* Opened to be read; of a pipe something is there, or has been. -1 and errno: EPIPE: no program
+ * writes to the pipe. */
+static int open_input(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), flags;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return fd;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int got = poll(&p, 1, PIPE_WAIT_MS);
+	if (got > 0 && (flags = fcntl(fd, F_GETFL)) >= 0 &&
+	    fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+		return fd;
+	int err = got ? errno : EPIPE;
+	close(fd);
+	errno = err;
+	return -1;
+}
 
 int base_read_file(const char *path, char **data, size_t *size)
 {
 	struct base_buf b = {0};
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	int fd = strcmp(path, "-") ? open_input(path) : STDIN_FILENO;
 	struct stat st;
 	int err = 0;
 
@@ -123,7 +164,7 @@ out:
 static int write_all(int fd, const char *p, size_t n)
 {
 	while (n) {
-		ssize_t w = write(fd, p, n);
+		ssize_t w = fd == STDOUT_FILENO ? write(fd, p, n) : base_write_unseen(fd, p, n);
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w < 0)
@@ -132,6 +173,31 @@ static int write_all(int fd, const char *p, size_t n)
 		n -= (size_t)w;
 	}
 	return 0;
+}
+
+/* Opens what is no regular file to write to it. -1 and errno: EPIPE: no program reads the pipe. */
+static int open_device(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = 50000000};
+	int fd, flags;
+
+	for (int ms = 0; (fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0; ms += 50) {
+		if (errno != ENXIO)
+			return -1;
+		if (ms >= PIPE_WAIT_MS) {
+			errno = EPIPE;
+			return -1;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if ((flags = fcntl(fd, F_GETFL)) >= 0)
+		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return fd;
+}
+
+const char *base_file_error(int err)
+{
+	return err == EPIPE ? "a pipe, and no program is at its other end" : strerror(err);
 }
 
 int base_write_file(const char *path, const void *data, size_t size)
@@ -143,11 +209,12 @@ int base_write_file(const char *path, const void *data, size_t size)
 	/* A device or a pipe (/dev/null, /dev/stdout) can't be replaced by a rename. */
 	bool exists = stat(path, &st) == 0;
 	if (exists && !S_ISREG(st.st_mode)) {
-		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		int fd = open_device(path);
 		if (fd < 0)
 			return errno;
 		int err = write_all(fd, data, size);
-		close(fd);
+		if (close(fd) < 0 && !err)
+			err = errno;
 		return err;
 	}
 	struct base_buf tmp = {0};

@@ -40,6 +40,8 @@ int cli_print(struct base_buf *text);
 const char *cli_file_name(struct base_arena *a, const char *pattern, pid_t pid, const char **why);
 /* Why such a file can't be written; NULL: it can, as far as that is known before the run. */
 const char *cli_file_problem(struct base_arena *a, const char *pattern);
+/* The same of a file to which the program appends (--record-launches), whose name is as it is. */
+const char *cli_lines_problem(struct base_arena *a, const char *path);
 
 /* progress.c: the line on a terminal while a program runs, and its removal. count_shown: run.c, the
  * findings that the report would show now. */

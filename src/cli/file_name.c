@@ -87,27 +87,46 @@ done:
 	return name;
 }
 
-const char *cli_file_problem(struct base_arena *a, const char *pattern)
+/* Why the file can't be written, or 0. is_any_folder: its folder isn't known yet. */
+static int path_problem(struct base_arena *a, const char *path, bool is_any_folder)
 {
-	const char *why = NULL, *path = cli_file_name(a, pattern, 0, &why);
-	struct stat st;
-	int err = 0;
-
-	if (!path)
-		return why;
-	const char *slash = strrchr(path, '/'), *last = strrchr(pattern, '/');
-	const char *number = strstr(pattern, "%p");
+	const char *slash = strrchr(path, '/');
 	const char *folder = !slash	     ? "."
 			     : slash == path ? "/"
 					     : base_strndup(a, path, (size_t)(slash - path));
+	struct stat st;
+
+	if (!strcmp(path, "-") || is_any_folder)
+		return 0;
+	if (!stat(path, &st))
+		return S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) ? errno : 0;
+	if (stat(folder, &st))
+		return errno;
+	return !S_ISDIR(st.st_mode) ? ENOTDIR : access(folder, W_OK | X_OK) ? errno : 0;
+}
+
+const char *cli_file_problem(struct base_arena *a, const char *pattern)
+{
+	const char *why = NULL, *path = cli_file_name(a, pattern, 0, &why);
+	const char *last = strrchr(pattern, '/'), *number = strstr(pattern, "%p");
+	int err;
+
+	if (!path)
+		return why;
 	/* What %p stands for in the name of a folder isn't known yet. */
-	if (!strcmp(path, "-") || (last && number && number < last))
-		err = 0;
-	else if (!stat(path, &st))
-		err = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) ? errno : 0;
-	else if (stat(folder, &st))
-		err = errno;
-	else
-		err = !S_ISDIR(st.st_mode) ? ENOTDIR : access(folder, W_OK | X_OK) ? errno : 0;
+	err = path_problem(a, path, last && number && number < last);
 	return err ? strerror(err) : NULL;
+}
+
+const char *cli_lines_problem(struct base_arena *a, const char *path)
+{
+	struct stat st;
+	int err = path_problem(a, path, false);
+
+	if (err)
+		return strerror(err);
+	/* The program itself appends to it, and must not wait for a reader. */
+	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)
+		       ? "expected a file, found a pipe or the like"
+		       : NULL;
 }

@@ -117,7 +117,7 @@ static int add_file(struct history *h, const char *path, struct history_run *run
 	int rc = 0, err = rep_file_read(path, &text, &n);
 
 	if (err || stat(path, &st)) {
-		base_say("error: %s: %s", path, strerror(err ? err : errno));
+		base_say("error: %s: %s", path, base_file_error(err ? err : errno));
 		free(text);
 		return BASE_EXIT_INPUT;
 	}

@@ -67,7 +67,7 @@ int cli_instrument(struct option_set *set)
 	const char *name = strcmp(from, "-") ? from : "<stdin>";
 	err = base_read_file(from, &text, &size);
 	if (err) {
-		base_say("error: %s: %s", name, strerror(err));
+		base_say("error: %s: %s", name, base_file_error(err));
 		return BASE_EXIT_INPUT;
 	}
 	inst_options_read(&opt, set, &arena);
@@ -85,7 +85,7 @@ int cli_instrument(struct option_set *set)
 			say_counts(name, &stats);
 		err = base_write_file(to, out.p, out.n);
 		if (err) {
-			base_say("error: %s: %s", to, strerror(err));
+			base_say("error: %s: %s", to, base_file_error(err));
 			rc = BASE_EXIT_INPUT;
 		}
 	}

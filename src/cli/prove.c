@@ -131,7 +131,7 @@ static int read_ptx(const char *from, char **text, size_t *size)
 	int err = base_read_file(from, text, size);
 
 	if (err)
-		base_say("error: %s: %s", from, strerror(err));
+		base_say("error: %s: %s", from, base_file_error(err));
 	return err ? BASE_EXIT_INPUT : 0;
 }
 

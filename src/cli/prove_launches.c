@@ -168,7 +168,7 @@ int prove_read_launches(const char *path, struct prove_options *o, struct prove_
 	int err = base_read_file(path, &text, &size), rc = 0;
 
 	if (err) {
-		base_say("error: --launches: %s: %s", path, strerror(err));
+		base_say("error: --launches: %s: %s", path, base_file_error(err));
 		return BASE_EXIT_INPUT;
 	}
 	rest = text;

@@ -210,7 +210,7 @@ static int save(struct reduce *x, const char *from)
 		err = base_write_file(to, text, n);
 	free(text);
 	if (err)
-		base_say("error: --save: %s: %s", to, strerror(err));
+		base_say("error: --save: %s: %s", to, base_file_error(err));
 	return err ? BASE_EXIT_INPUT : 0;
 }
 

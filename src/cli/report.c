@@ -69,7 +69,7 @@ static const char *find_rescue(struct base_arena *a)
 /* is_live: of a run that goes on. */
 static int read_rescue(const char *path, struct race_results *r, bool is_live)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
 	void *map = MAP_FAILED;
 	struct stat st = {0};
 	struct base_buf note = {0};

@@ -356,6 +356,12 @@ static int check_files(const struct option_set *set)
 			rc = BASE_EXIT_INPUT;
 		}
 	}
+	const char *lines = option_text(set, OPTION_RECORD_LAUNCHES);
+	why = lines && !rc ? cli_lines_problem(&a, lines) : NULL;
+	if (why) {
+		base_say("error: --record-launches: %s can't be written: %s", lines, why);
+		rc = BASE_EXIT_INPUT;
+	}
 	base_arena_free(&a);
 	return rc;
 }

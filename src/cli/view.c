@@ -118,7 +118,7 @@ bool cli_write_report(const struct race_results *r, const struct rep_options *op
 	base_buf_free(&text);
 	if (err)
 		base_say("error: the report was not written to %s: %s",
-			 path ? path : "standard error", strerror(err));
+			 path ? path : "standard error", base_file_error(err));
 	return !err;
 }
 

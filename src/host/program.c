@@ -26,12 +26,12 @@ static int open_program(const char *name)
 	char file[PATH_MAX];
 
 	if (strchr(name, '/') || !path)
-		return open(name, O_RDONLY | O_CLOEXEC);
+		return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	while (*path) {
 		size_t n = strcspn(path, ":");
 		int len = snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name);
 		if (len > 0 && (size_t)len < sizeof(file) && !access(file, X_OK))
-			return open(file, O_RDONLY | O_CLOEXEC);
+			return open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		path += n + (path[n] == ':');
 	}
 	return -1;

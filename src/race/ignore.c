@@ -138,7 +138,7 @@ bool race_ignore_read(struct race_ignore *ig, const char *path, struct base_sink
 
 	if (err) {
 		base_report(sink, BASE_ERROR, path, (struct base_span){0, 0},
-			    "the suppressions can't be read: %s", strerror(err));
+			    "the suppressions can't be read: %s", base_file_error(err));
 		return false;
 	}
 	bool is_ok = race_ignore_parse(ig, path, text, n, sink);

@@ -74,7 +74,7 @@ int rep_coverage_read(struct rep_coverage *c, const char *path, struct base_sink
 		return 0;
 	base_report(sink, BASE_ERROR, path, (struct base_span){0, 0},
 		    err ? "%s" : "found something else, expected a file that --coverage wrote",
-		    err ? strerror(err) : "");
+		    err ? base_file_error(err) : "");
 	return BASE_EXIT_INPUT;
 }
 

@@ -298,7 +298,7 @@ int rep_json_read(const char *path, struct race_results *r, struct base_sink *si
 
 	if (err) {
 		base_report(sink, BASE_ERROR, path, (struct base_span){0, 0},
-			    "the report can't be read: %s", strerror(err));
+			    "the report can't be read: %s", base_file_error(err));
 		return BASE_EXIT_INPUT;
 	}
 	err = rep_json_parse(path, text, n, r, sink);

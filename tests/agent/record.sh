@@ -102,11 +102,11 @@ for d in cpu gpu; do
 	says many.$d.err '^Note: 44[0-9]{2} launches not recorded: 65,536 others are'
 	[ "$(grep -c '^{"kernel"' many.$d)" -gt 65000 ] || fail "many.$d"
 done
-with "$collider" run --device=gpu --detector=none --record-launches=nowhere/seen -- "$program" k.ptx plain \
-	>nowhere.out 2>nowhere.err
-[ $? = 3 ] || fail "nowhere: $(cat nowhere.err)"
-says nowhere.err "record-launches: /.*/nowhere/seen can't be written: No such file"
-says nowhere.err '^Note: [0-9]+ launches not recorded: the file'
+with "$collider" run --device=gpu --detector=none --record-launches=/dev/full -- "$program" k.ptx plain \
+	>full.out 2>full.err
+[ $? = 3 ] || fail "full: $(cat full.err)"
+says full.err "record-launches: /dev/full can't be written: No space left"
+says full.err '^Note: [0-9]+ launches not recorded: the file'
 
 # What is proven for what a program launches doesn't hang on where it ran.
 for d in cpu gpu; do
