@@ -21,30 +21,71 @@ static size_t plain(const char *s)
 {
 	size_t n = 0;
 
-	while ((unsigned char)s[n] >= ' ' && s[n] != '"' && s[n] != '\\')
+	while ((unsigned char)s[n] >= ' ' && (unsigned char)s[n] < 0x80 && s[n] != '"' &&
+	       s[n] != '\\')
 		n++;
 	return n;
 }
 
-static void quote(struct base_buf *out, const char *s)
+/* Writes what stands for the character at s; returns how many bytes that is. *taken: of s. */
+static size_t escape(char *out, const char *s, size_t *taken)
 {
+	static const char digits[] = "0123456789abcdef";
 	static const char names[] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
 				     ['\t'] = 't', ['"'] = '"',	 ['\\'] = '\\'};
-	size_t n = plain(s);
+	unsigned char c = (unsigned char)*s;
 
-	base_buf_room(out, n + sizeof("\"\""));
-	put(out, "\"", 1);
-	put(out, s, n);
-	for (s += n; *s; s += n) {
-		unsigned char c = (unsigned char)*s++;
-		if (names[c])
-			base_buf_put(out, (char[]){'\\', names[c]}, 2);
-		else
-			base_buf_printf(out, "\\u%04x", c);
-		n = plain(s);
-		base_buf_put(out, s, n);
+	*taken = 1;
+	if (c >= 0x80) {
+		size_t n = base_utf8_length((const unsigned char *)s, strnlen(s, 4));
+		if (!n) {
+			memcpy(out, "\\ufffd", 6);
+			return 6;
+		}
+		memcpy(out, s, n);
+		*taken = n;
+		return n;
 	}
-	base_buf_put(out, "\"", 1);
+	out[0] = '\\';
+	if (names[c]) {
+		out[1] = names[c];
+		return 2;
+	}
+	memcpy(out + 1, "u00", 3);
+	out[4] = digits[c >> 4];
+	out[5] = digits[c & 15];
+	return 6;
+}
+
+size_t base_json_quoted_most(const char *text)
+{
+	return 6 * strlen(text) + 2;
+}
+
+size_t base_json_quoted(char *out, const char *text)
+{
+	char *p = out;
+	size_t n;
+
+	*p++ = '"';
+	for (const char *s = text;; s += n) {
+		n = plain(s);
+		memcpy(p, s, n);
+		p += n;
+		s += n;
+		if (!*s)
+			break;
+		p += escape(p, s, &n);
+	}
+	*p++ = '"';
+	return (size_t)(p - out);
+}
+
+static void quote(struct base_buf *out, const char *s)
+{
+	base_buf_room(out, base_json_quoted_most(s) + 1);
+	out->n += base_json_quoted(out->p + out->n, s);
+	out->p[out->n] = 0;
 }
 
 /* What comes before a value. */

@@ -22,7 +22,7 @@ void base_json_object_end(struct base_json *j);
 void base_json_array(struct base_json *j, const char *key);
 void base_json_array_end(struct base_json *j);
 
-/* Escapes what JSON wants escaped; the text should be UTF-8. NULL: neither key nor value. */
+/* Escapes what JSON wants escaped; what is no UTF-8 becomes U+FFFD. NULL: neither key nor value. */
 void base_json_text(struct base_json *j, const char *key, const char *text);
 /* All 64 bits, in decimal. */
 void base_json_number(struct base_json *j, const char *key, uint64_t n);
@@ -31,5 +31,10 @@ void base_json_bool(struct base_json *j, const char *key, bool is_true);
 void base_json_null(struct base_json *j, const char *key);
 /* n bytes that are JSON already. */
 void base_json_raw(struct base_json *j, const char *key, const char *json, size_t n);
+
+/* The text as a value, with its quotes and without a NUL, into at least base_json_quoted_most
+ * bytes; returns how many there are. Allocates nothing. */
+size_t base_json_quoted(char *out, const char *text);
+size_t base_json_quoted_most(const char *text);
 
 #endif

@@ -101,6 +101,7 @@ static void take(struct reader *r, void *to, size_t n)
 	r->n -= n;
 }
 
+/* Names are of a file that may hold anything: cleaned, as those of a run are. */
 static const char *take_text(struct reader *r)
 {
 	uint32_t n;
@@ -110,7 +111,7 @@ static const char *take_text(struct reader *r)
 		r->is_short = true;
 		return "";
 	}
-	const char *s = base_strndup(r->arena, r->p, n);
+	const char *s = race_text(r->arena, r->p, n);
 	r->p += n;
 	r->n -= n;
 	return s;

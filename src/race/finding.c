@@ -166,29 +166,13 @@ enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned sit
 
 /* ---- text ------------------------------------------------------------------- */
 
-/* Bytes of the well-formed UTF-8 character at s, 0 when there is none (RFC 3629, section 4). */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (!len || s[0] > 0xf4 || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 const char *race_text(struct base_arena *a, const char *s, size_t n)
 {
 	n = n ? strnlen(s, n) : 0;
 	char *out = base_strndup(a, s, n);
 
 	for (size_t i = 0; i < n;) {
-		size_t len = utf8_length((const unsigned char *)out + i, n - i);
+		size_t len = base_utf8_length((const unsigned char *)out + i, n - i);
 		if (!len)
 			out[i] = '?';
 		else if (len == 1 && ((unsigned char)out[i] < 0x20 || out[i] == 0x7f))

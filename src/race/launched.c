@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "base/child.h"
+#include "base/json.h"
 #include "race/launched.h"
 
 #define STRUCT_MOST 4096u
@@ -82,7 +83,7 @@ size_t race_launched_most(const struct race_launched *l)
 {
 	size_t word = WORD_BYTES + (l->holds ? RACE_CONTENTS_TEXT : 0);
 
-	return HEAD_BYTES + strlen(l->kernel) + l->nwords * word;
+	return HEAD_BYTES + base_json_quoted_most(l->kernel) + l->nwords * word;
 }
 
 size_t race_launched_line(const struct race_launched *l, const bool *is_any, char *out)
@@ -90,9 +91,10 @@ size_t race_launched_line(const struct race_launched *l, const bool *is_any, cha
 	const char *comma = "";
 	char *p = out;
 
-	p += sprintf(p, "{\"kernel\":\"%s\",\"block\":[%u,%u,%u],\"grid\":[%u,%u,%u],\"params\":[",
-		     l->kernel, l->block[0], l->block[1], l->block[2], l->grid[0], l->grid[1],
-		     l->grid[2]);
+	p += sprintf(p, "{\"kernel\":");
+	p += base_json_quoted(p, l->kernel);
+	p += sprintf(p, ",\"block\":[%u,%u,%u],\"grid\":[%u,%u,%u],\"params\":[", l->block[0],
+		     l->block[1], l->block[2], l->grid[0], l->grid[1], l->grid[2]);
 	for (size_t i = 0; i < l->nwords; i++) {
 		const struct race_param_word *w = &l->word[i];
 		if (is_any && is_any[i])

@@ -518,3 +518,31 @@ void rep_form_free(struct rep_form *f)
 	base_vec_free(&f->notes);
 	base_arena_free(&f->arena);
 }
+
+/* ---- texts in XML and HTML --------------------------------------------------------------- */
+
+/* XML 1.0 allows no control character but tab and line ends, and only characters of UTF-8. */
+void rep_escaped(struct base_buf *out, const char *s)
+{
+	size_t n;
+
+	for (const char *end = s + strlen(s); s < end; s += n) {
+		unsigned char c = (unsigned char)*s;
+		n = base_utf8_length((const unsigned char *)s, (size_t)(end - s));
+		if (c == '<')
+			base_buf_puts(out, "&lt;");
+		else if (c == '>')
+			base_buf_puts(out, "&gt;");
+		else if (c == '&')
+			base_buf_puts(out, "&amp;");
+		else if (c == '"')
+			base_buf_puts(out, "&quot;");
+		else if (c == '\n')
+			base_buf_puts(out, "&#10;");
+		else if (!n || (c < 0x20 && c != '\t'))
+			base_buf_puts(out, "?");
+		else
+			base_buf_put(out, s, n);
+		n += !n;
+	}
+}

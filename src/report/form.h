@@ -74,6 +74,9 @@ const char *rep_form_place(struct base_arena *a, const struct rep_form_side *s, 
 /* "Thread (1,0,0), Block (0,0,0)" */
 const char *rep_form_thread(struct base_arena *a, const struct rep_form_side *s);
 
+/* The text as XML and HTML have it, in quotes or between tags */
+void rep_escaped(struct base_buf *out, const char *s);
+
 /* page.css, page.js: what html.c puts into a page */
 extern const char rep_page_css[], rep_page_js[];
 

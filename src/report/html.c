@@ -14,27 +14,11 @@
 
 #define OPEN 3u /* so many findings are open from the start */
 
-static void escaped(struct base_buf *out, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '<')
-			base_buf_puts(out, "&lt;");
-		else if (*s == '>')
-			base_buf_puts(out, "&gt;");
-		else if (*s == '&')
-			base_buf_puts(out, "&amp;");
-		else if (*s == '"')
-			base_buf_puts(out, "&quot;");
-		else
-			base_buf_put(out, s, 1);
-	}
-}
-
 /* <tag class="cls">text</tag> */
 static void element(struct base_buf *out, const char *tag, const char *cls, const char *text)
 {
 	base_buf_printf(out, *cls ? "<%s class=%s>" : "<%s%s>", tag, cls);
-	escaped(out, text);
+	rep_escaped(out, text);
 	base_buf_printf(out, "</%s>", tag);
 }
 
@@ -54,7 +38,7 @@ static void side_put(struct base_buf *out, struct rep_form *f, const struct rep_
 	element(out, "span", "d", rep_form_thread(&f->arena, s));
 	if (*s->launched) {
 		base_buf_puts(out, "<br><span class=d>launched at ");
-		escaped(out, s->launched);
+		rep_escaped(out, s->launched);
 		base_buf_puts(out, "</span>");
 	}
 	base_buf_puts(out, "</div>");
@@ -73,11 +57,11 @@ static void timeline_put(struct base_buf *out, struct rep_form *f, const struct 
 		base_buf_puts(out, i ? "" : "<i></i>");
 	}
 	base_buf_puts(out, "<i></i><i></i><span class=a>");
-	escaped(out, it->side[1].verb);
+	rep_escaped(out, it->side[1].verb);
 	base_buf_printf(out, " line %u</span><span class=m>", it->side[1].line);
-	escaped(out, it->missing);
+	rep_escaped(out, it->missing);
 	base_buf_puts(out, "</span><span class=a>");
-	escaped(out, it->side[0].verb);
+	rep_escaped(out, it->side[0].verb);
 	base_buf_printf(out, " line %u</span></div>", it->side[0].line);
 }
 
@@ -87,21 +71,21 @@ static void item_put(struct base_buf *out, struct rep_form *f, const struct rep_
 
 	base_buf_printf(out, "<details data-l=%c%s><summary><b class=%c>", level_classes[it->level],
 			f->items.n <= OPEN ? " open" : "", level_classes[it->level]);
-	escaped(out, it->kind);
+	rep_escaped(out, it->kind);
 	base_buf_puts(out, "</b> ");
 	element(out, "span", "p", place);
 	base_buf_puts(out, " ");
-	escaped(out, it->title);
+	rep_escaped(out, it->title);
 	if (it->count)
 		base_buf_printf(out, " <span class=d>%s</span>",
 				rep_count(&f->arena, it->count, "time"));
 	if (*it->ignored) {
 		base_buf_puts(out, " <span class=d>left out: ");
-		escaped(out, it->ignored);
+		rep_escaped(out, it->ignored);
 		base_buf_puts(out, "</span>");
 	}
 	base_buf_puts(out, "</summary><div><p>");
-	escaped(out, it->sentence);
+	rep_escaped(out, it->sentence);
 	base_buf_puts(out, "</p><div class=s>");
 	for (unsigned i = 0; i < it->nsides; i++)
 		side_put(out, f, &it->side[i]);
@@ -111,7 +95,7 @@ static void item_put(struct base_buf *out, struct rep_form *f, const struct rep_
 		element(out, "p", "p", it->values);
 	if (*it->help) {
 		base_buf_puts(out, "<p><b>What usually helps:</b> ");
-		escaped(out, it->help);
+		rep_escaped(out, it->help);
 		base_buf_puts(out, "</p>");
 	}
 	base_buf_puts(out, "</div></details>\n");
@@ -158,7 +142,7 @@ static void bars_put(struct base_buf *out, const struct groups *g)
 	base_buf_puts(out, "<h2>Findings by kernel</h2><table>");
 	for (size_t i = 0; i < g->n; i++) {
 		base_buf_printf(out, "<tr><td><a href=#k%zu>", i);
-		escaped(out, g->v[i].kernel);
+		rep_escaped(out, g->v[i].kernel);
 		base_buf_printf(out, "</a><td>%zu<td><span class=bar style=width:%zupx></span>\n",
 				g->v[i].items.n, 4 + 240 * g->v[i].items.n / most);
 	}
@@ -177,12 +161,12 @@ static void kernels_put(struct base_buf *out, const struct rep_form *f)
 	for (size_t i = 0; i < f->kernels.n; i++) {
 		const struct rep_form_kernel *k = &f->kernels.v[i];
 		base_buf_puts(out, "<tr><td class=p>");
-		escaped(out, k->name);
+		rep_escaped(out, k->name);
 		base_buf_printf(out, "<td>%s<td>", states[k->state]);
 		if (k->launches)
 			base_buf_printf(out, "%llu", (unsigned long long)k->launches);
 		base_buf_puts(out, "<td>");
-		escaped(out, k->why);
+		rep_escaped(out, k->why);
 		base_buf_puts(out, "\n");
 	}
 	base_buf_puts(out, "</table>");
@@ -192,7 +176,7 @@ static void head_put(struct base_buf *out, const struct rep_form *f)
 {
 	base_buf_puts(out, "<!DOCTYPE html><html lang=en><meta charset=utf-8>"
 			   "<meta name=viewport content=\"width=device-width\"><title>Collider: ");
-	escaped(out, f->command);
+	rep_escaped(out, f->command);
 	base_buf_printf(out, "</title><style>%s</style><h1>Collider</h1>", rep_page_css);
 	element(out, "div", "p", f->command);
 	element(out, "p", "r", f->result);

@@ -12,30 +12,10 @@
 
 #define HOST "host code and copies"
 
-/* XML 1.0 allows no control character but these three. */
-static void escaped(struct base_buf *out, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c == '<')
-			base_buf_puts(out, "&lt;");
-		else if (c == '>')
-			base_buf_puts(out, "&gt;");
-		else if (c == '&')
-			base_buf_puts(out, "&amp;");
-		else if (c == '"')
-			base_buf_puts(out, "&quot;");
-		else if (c == '\n')
-			base_buf_puts(out, "&#10;");
-		else
-			base_buf_put(out, c < 0x20 && c != '\t' ? "?" : s, 1);
-	}
-}
-
 static void attribute(struct base_buf *out, const char *name, const char *value)
 {
 	base_buf_printf(out, " %s=\"", name);
-	escaped(out, value);
+	rep_escaped(out, value);
 	base_buf_puts(out, "\"");
 }
 
@@ -87,13 +67,13 @@ static void item_put(struct base_buf *out, struct rep_form *f, const struct rep_
 {
 	const char *place = rep_form_place(&f->arena, &it->side[0], true);
 
-	escaped(out, *place ? place : "unknown place");
+	rep_escaped(out, *place ? place : "unknown place");
 	base_buf_puts(out, ": ");
-	escaped(out, it->kind);
+	rep_escaped(out, it->kind);
 	base_buf_puts(out, ": ");
-	escaped(out, it->line);
+	rep_escaped(out, it->line);
 	base_buf_puts(out, "\n");
-	escaped(out, it->help);
+	rep_escaped(out, it->help);
 	base_buf_puts(out, "\n");
 }
 
@@ -149,10 +129,10 @@ void rep_junit(struct base_buf *out, struct rep_form *f)
 	for (size_t i = 0; i < s.tests.n; i++)
 		test_put(out, f, &s.tests.v[i]);
 	base_buf_puts(out, "    <system-out>");
-	escaped(out, f->result);
+	rep_escaped(out, f->result);
 	for (size_t i = 0; i < f->notes.n; i++) {
 		base_buf_puts(out, "\n");
-		escaped(out, f->notes.v[i]);
+		rep_escaped(out, f->notes.v[i]);
 	}
 	base_buf_puts(out, "</system-out>\n  </testsuite>\n</testsuites>\n");
 	for (size_t i = 0; i < s.tests.n; i++)
