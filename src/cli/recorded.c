@@ -120,9 +120,10 @@ void cli_recorded_note(struct race_results *r, const struct option_set *set,
 
 	if (!path)
 		return;
-	line = base_printf(&r->arena, "%llu launches recorded as %llu lines in %s",
-			   (unsigned long long)shm->recorded.launches,
-			   (unsigned long long)shm->recorded.lines, path);
+	line = base_printf(
+		&r->arena, "%llu launch%s recorded as %llu line%s in %s",
+		(unsigned long long)shm->recorded.launches, shm->recorded.launches == 1 ? "" : "es",
+		(unsigned long long)shm->recorded.lines, shm->recorded.lines == 1 ? "" : "s", path);
 	race_note_add(r, line, strlen(line));
 	for (unsigned i = 0; i < RACE_UNNOTED_KINDS; i++)
 		if ((line = cli_recorded_unnoted(&r->arena, shm, i)))

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -150,12 +151,36 @@ enum race_lines_as race_lines_add(struct race_lines *s, uint64_t hash)
 	return RACE_LINES_NEW;
 }
 
+void race_lines_undo(struct race_lines *s, uint64_t hash)
+{
+	size_t i = hash % SLOTS;
+
+	hash += !hash;
+	while (s->slot[i] != hash)
+		i = (i + 1) % SLOTS;
+	s->slot[i] = 0; /* the end of its chain: no hash came after it */
+	s->n--;
+}
+
+/* Takes back the part of the lines that was written last, if nothing was written since. */
+static void take_back(int fd, off_t part)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (end >= part && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == end)
+		(void)!ftruncate(fd, end - part);
+}
+
 int race_launched_append(const char *path, const char *lines, size_t n)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+	int fd = open(path, flags, 0666);
 	ssize_t done = fd < 0 ? -1 : base_write_unseen(fd, lines, n);
 	int err = done == (ssize_t)n ? 0 : done < 0 ? errno : ENOSPC;
 
+	if (err && done > 0)
+		take_back(fd, done);
 	if (fd >= 0)
 		close(fd);
 	return err;

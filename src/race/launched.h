@@ -75,6 +75,8 @@ enum race_lines_as {
 	RACE_LINES_FULL /* or there is no memory */
 };
 enum race_lines_as race_lines_add(struct race_lines *s, uint64_t hash);
+/* Takes the hash out that was added last: its line could not be made. */
+void race_lines_undo(struct race_lines *s, uint64_t hash);
 
 /* Appends lines in one write, so that several processes may share the file. 0, or errno's. */
 int race_launched_append(const char *path, const char *lines, size_t n);

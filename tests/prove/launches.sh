@@ -221,6 +221,10 @@ other 0 '^  launch .*: race-free' shift $x,1,256 $y $z $one $one
 other 10 '^  launch .*b = a, c = a.*: true alarm' shift $y $y $y 1 2
 
 # what can't be
+"$collider" run --device=cpu --record-launches=/dev/full -- ./app >full 2>&1
+for line in "can't be written: No space left on device" "recorded as 0 lines in /dev/full" "not recorded: the file can't be written"; do
+	[ "$(grep -c -- "$line" full)" = 1 ] || { echo "FAILED: on a full device: no '$line'" && cat full && failed=1; }
+done
 expect 1 'launched no kernel' "$collider" prove --run -- ./app none
 expect 2 'takes a program' "$collider" prove --run
 expect 2 'neither' "$collider" prove --run --launches=seen -- ./app

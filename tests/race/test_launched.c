@@ -1,5 +1,5 @@
 /*
- * test_launched.c - lines of recorded launches: names as JSON.
+ * test_launched.c - lines of recorded launches: names as JSON, and hashes of those written.
  */
 #include "race/launched.h"
 
@@ -50,11 +50,32 @@ static void longest(void **state)
 	free(out);
 }
 
+/* A hash that is taken back is new again; those before it, also of its slot, are not. */
+static void undone(void **state)
+{
+	struct race_lines s = {0};
+	const uint64_t slots = 2 * RACE_LINES_MOST, hash[] = {5, 5 + slots, 5 + 2 * slots};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(race_lines_add(&s, hash[i]), RACE_LINES_NEW);
+	race_lines_undo(&s, hash[2]);
+	assert_int_equal(race_lines_add(&s, hash[0]), RACE_LINES_BEFORE);
+	assert_int_equal(race_lines_add(&s, hash[1]), RACE_LINES_BEFORE);
+	assert_int_equal(race_lines_add(&s, hash[2]), RACE_LINES_NEW);
+	assert_int_equal(race_lines_add(&s, 0), RACE_LINES_NEW);
+	race_lines_undo(&s, 0);
+	assert_int_equal(race_lines_add(&s, 0), RACE_LINES_NEW);
+	assert_int_equal(s.n, 4);
+	free(s.slot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(longest),
+		cmocka_unit_test(undone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -519,8 +519,10 @@ void judge_operation_put(const struct race_judge_operation *op)
 {
 	struct operation *o = malloc(sizeof(*o));
 
-	if (!o)
+	if (!o) {
+		judge_set_off(); /* what launches are compared with would be incomplete */
 		return;
+	}
 	*o = (struct operation){NULL, *op};
 	pthread_mutex_lock(&lock);
 	start_once();

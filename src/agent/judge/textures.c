@@ -245,8 +245,12 @@ void judge_texture_add(uint64_t handle, const CUDA_RESOURCE_DESC *res, const CUD
 {
 	struct texture *x;
 
-	if (!judge_is_on() || !(x = calloc(1, sizeof(*x))))
+	if (!judge_is_on())
 		return;
+	if (!(x = calloc(1, sizeof(*x)))) {
+		judge_set_off(); /* the handle may have been another texture's */
+		return;
+	}
 	x->ctx = current();
 	pthread_mutex_lock(&lock);
 	bool is_good = is_whole && set_resource(x, res) && (!tex || set_sampling(&x->t, tex));

@@ -150,14 +150,17 @@ void record_unloaded(struct record_code *c)
 static bool put(const struct record_kernel *k, const struct race_launched *l,
 		enum race_unnoted *why)
 {
-	enum race_lines_as is = race_lines_add(&seen, race_launched_hash(l));
+	uint64_t hash = race_launched_hash(l);
+	enum race_lines_as is = race_lines_add(&seen, hash);
 
 	*why = is_broken ? RACE_UNNOTED_FILE : RACE_UNNOTED_MANY;
 	if (is != RACE_LINES_NEW)
 		return is == RACE_LINES_BEFORE && !is_broken;
 	char *line = malloc(race_launched_most(l));
-	if (!line)
+	if (!line) {
+		race_lines_undo(&seen, hash); /* the same launch may be there next time */
 		return false;
+	}
 	if (!k->code || !record_code_text(k->code))
 		record_count(RACE_UNNOTED_TEXT);
 	append(line, race_launched_line(l, NULL, line));
