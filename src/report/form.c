@@ -445,7 +445,7 @@ static void item_of_alarm(struct rep_form *form, const struct race_proof *k,
 		.level = al->is_true ? REP_FORM_ERROR : REP_FORM_WARNING,
 		.kind = al->is_true ? "TRUE ALARM" : "POTENTIAL ALARM",
 		.title = base_printf(a, "%s on %s", rep_alarm_title(al->cls), al->object),
-		.help = "",
+		.help = unbroken(a, race_proof_helps(a, k, al)),
 		.kernel = k->name_shown,
 		.values = "",
 		.missing = is_read_only ? "" : missing[al->level],
@@ -464,7 +464,10 @@ static void item_of_alarm(struct rep_form *form, const struct race_proof *k,
 					al->ntid[0], al->ntid[1], al->ntid[2], al->nctaid[0],
 					al->nctaid[1], al->nctaid[2]);
 	for (size_t i = 0; i < k->remedies.n; i++)
-		it.help = base_printf(a, "%s%s--assume='%s'", it.help, *it.help ? " or " : "",
+		it.help = base_printf(a, "%s%s--assume='%s'", it.help,
+				      i		 ? " or "
+				      : *it.help ? " Or, if launches keep to it: "
+						 : "",
 				      k->remedies.v[i].assume);
 	side_of_alarm(form, &it.side[0], k, al, 0);
 	side_of_alarm(form, &it.side[1], k, al, 1);

@@ -65,6 +65,10 @@ const char *rep_kind_sentence(const struct race_finding *f);
 const char *rep_class_title(enum race_class cls);
 /* "data race": what an alarm of collider prove is of. */
 const char *rep_alarm_title(enum race_class cls);
+/* "What usually helps: ...", and the same of an alarm of k, where that is certain. */
+void rep_help_put(struct base_buf *out, const char *text, const char *unless);
+void rep_proof_help_put(struct base_buf *out, const struct race_proof *k,
+			const struct race_alarm *al);
 /* "1,048,576" */
 const char *rep_number(struct base_arena *a, uint64_t n);
 /* "copy" for n = 1, else "copies"; the noun's last word is the one that changes. */

@@ -140,7 +140,7 @@ static void print_launch(struct base_buf *out, const struct race_alarm *a,
 		base_buf_printf(out, ", %s = %" PRIu64, a->param[i].name, a->param[i].value);
 	base_buf_puts(out, "\n");
 	if (has_named_params(a)) {
-		print_row(out, "all threads", "", NULL);
+		base_buf_puts(out, "      all threads\n");
 		print_vars(out, a, true);
 	}
 	print_row(out, "thread", "A", "B");
@@ -259,6 +259,7 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 			      "    not confirmed: the launch did not race on the CPU device\n");
 	if (*a->reproducer)
 		base_buf_printf(out, "    reproducer: %s\n", a->reproducer);
+	rep_proof_help_put(out, k, a);
 }
 
 /* Alarms on one array mostly have one cause, and are one block to the reader. */
@@ -455,7 +456,7 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 		base_buf_puts(out, " --grid-dim=X,Y,Z");
 	if (has_params)
 		base_buf_puts(out, " --param=NAME=VALUE");
-	base_buf_puts(out, "\n");
+	base_buf_puts(out, ",\n  or let the program show it: collider prove --run -- APP\n");
 }
 
 /* A line for each shape of launch that the program makes, and one for others. */

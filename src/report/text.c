@@ -457,12 +457,9 @@ static void advice_put(struct base_buf *out, struct rep_view *v, const struct ra
 		base_buf_printf(out, INDENT "What usually helps: as for %zu.\n", first);
 		return;
 	}
-	size_t n = strcspn(text, "\n");
-	base_buf_printf(out, INDENT "What usually helps%s: %.*s\n",
-			f->cls == RACE_CLASS_UNDECIDED ? ", unless they are ordered in every run"
-						       : "",
-			(int)n, text);
-	lines_put(out, INDENT "  ", text + n + (text[n] == '\n'));
+	rep_help_put(out, text,
+		     f->cls == RACE_CLASS_UNDECIDED ? ", unless they are ordered in every run"
+						    : "");
 }
 
 static void detailed_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,

@@ -346,3 +346,26 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f)
 		return base_printf(a, "read %s, found %s, as %s", was, now, type);
 	}
 }
+
+/* ---- what helps ------------------------------------------------------------------------------ */
+
+void rep_help_put(struct base_buf *out, const char *text, const char *unless)
+{
+	base_buf_printf(out, "    What usually helps%s:", unless);
+	for (const char *lead = " "; *text; lead = "      ") {
+		size_t n = strcspn(text, "\n");
+		base_buf_printf(out, "%s%.*s\n", lead, (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+void rep_proof_help_put(struct base_buf *out, const struct race_proof *k,
+			const struct race_alarm *al)
+{
+	struct base_arena a = {0};
+	const char *text = race_proof_helps(&a, k, al);
+
+	if (*text)
+		rep_help_put(out, text, "");
+	base_arena_free(&a);
+}

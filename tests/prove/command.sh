@@ -60,7 +60,7 @@ CU
 expect 10 'true data race' --no-remedies "$tree/param.cu"
 ptx "$tree/param.cu"
 expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.ptx"
-expect 10 'what it uses: --param=NAME=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.ptx"
+expect 10 'what it uses: --param=NAME=VALUE,$' --block-dim=4 --grid-dim=1 "$tree/param.ptx"
 expect 14 'parameter 2 = 1' --param=2=1 "$tree/param.ptx"
 cat >"$tree/tile.cu" <<'CU'
 __global__ void tile(float *y)
@@ -72,7 +72,7 @@ __global__ void tile(float *y)
 CU
 expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
 ptx "$tree/tile.cu"
-expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.ptx"
+expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z,$' "$tree/tile.ptx"
 expect 10 'found with blockDim \(' "$tree/tile.ptx"
 expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.ptx"
 expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.ptx"

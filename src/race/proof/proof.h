@@ -247,6 +247,9 @@ const char *race_level_name(enum race_level l);	    /* "warp", "block", ... */
 const char *race_alarm_class(const struct race_alarm *a);
 /* The same of a whole kernel (the paper's table 4); "" when it was not analysed. */
 const char *race_proof_class(const struct race_proof *k);
+/* helps.c: what usually helps against the alarm of k, in lines; "" where that isn't certain. */
+const char *race_proof_helps(struct base_arena *a, const struct race_proof *k,
+			     const struct race_alarm *al);
 /* Is it proven with an assumption that was found? */
 bool race_proof_has_remedy(const struct race_proof *k);
 /* The exit code for the results: 10 before 11 before 12 before 13 before 14 before 0. */
