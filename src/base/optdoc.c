@@ -156,7 +156,7 @@ void option_doc_cmd(struct base_buf *out, enum option_cmd cmd)
 {
 	const struct option_cmd_row *c = &option_cmd_rows[cmd];
 
-	base_buf_printf(out, "Usage: collider %s %s\n\n", c->name, c->usage);
+	base_buf_printf(out, "Usage: collider %s%s%s\n\n", c->name, *c->usage ? " " : "", c->usage);
 	put_filled(out, c->more, 0, 0);
 	if (cmd != OPTION_CMD_RUN)
 		put_options(out, cmd, NULL);
