@@ -291,6 +291,7 @@ static void lower_pure(struct ir_frame *fr, const struct ptx_stmt *s)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_DST)
 			continue;
 		h = base_hash(&o->flags, 1, h);
+		h = base_hash(&o->kind, sizeof(o->kind), h); /* of (x, 0) and (0, x) */
 		if (o->kind == PTX_OPND_REG && !o->comp && n < 3)
 			src[n++] = fr->reg_base + o->reg;
 		else if (o->kind == PTX_OPND_INT || o->kind == PTX_OPND_F32 ||
