@@ -268,11 +268,20 @@ struct ir_frame {
 	uint32_t call;
 	const struct ptx_stmt *at;
 	struct ir_params *params; /* names of .param and .local of this frame */
+	const struct ir_kept *kept;
+};
+/* A register that the instruction reads and overwrites: what it held before is in `copy`. */
+struct ir_kept {
+	const struct ir_kept *next;
+	uint32_t reg, copy;
 };
 void prove_ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s);
 uint32_t prove_ir_new_reg(struct ir *ir, unsigned w);
 struct ir_step *prove_ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
+/* kept.c: a register of the text as it was before the instruction, which begins so. */
+uint32_t prove_ir_before(const struct ir_frame *fr, uint32_t reg);
+void prove_ir_keep_overwritten(struct ir_frame *fr, const struct ptx_stmt *s);
 /* The bits of a number in the text, as an operand of w bits: 1.5 is read as one of 64. */
 uint64_t prove_ir_literal(const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */

@@ -73,7 +73,7 @@ void prove_ir_guard(struct ir_frame *fr, struct ir_step *st)
 {
 	if (fr->at->pred == PTX_NO_REG)
 		return;
-	st->pred = fr->reg_base + fr->at->pred;
+	st->pred = prove_ir_before(fr, fr->at->pred);
 	st->is_pred_not = fr->at->is_pred_not;
 }
 
@@ -197,15 +197,17 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 	if (at)
 		prove_ir_write_unknown(fr, &s->ops[0]);
-	if (a->rmw == IR_RMW_OTHER || (at && s->ops[0].kind != PTX_OPND_REG) || s->nops < at + 2 ||
-	    s->pred != PTX_NO_REG || bytes > 8 || s->form->vec > 1)
+	if (a->rmw == IR_RMW_OTHER || s->nops < at + 2 ||
+	    (at && (s->ops[0].kind != PTX_OPND_REG || s->ops[0].comp)) || s->pred != PTX_NO_REG ||
+	    bytes > 8 || s->form->vec > 1)
 		return;
 	bool is_cas = a->rmw == IR_RMW_CAS;
 	if (is_cas && s->nops < at + 3)
 		return;
 	uint32_t old = is_cas ? prove_ir_operand(fr, &s->ops[at + 1], 8 * bytes) : IR_NONE;
 	uint32_t put = prove_ir_operand(fr, &s->ops[at + 1 + is_cas], 8 * bytes);
-	uint32_t got = at ? prove_ir_operand(fr, &s->ops[0], 8 * bytes) : IR_NONE;
+	uint32_t got =
+		at ? prove_ir_resize(fr, fr->reg_base + s->ops[0].reg, 8 * bytes, false) : IR_NONE;
 	prove_ir_ticket(fr, a, got, put)->src[2] = old;
 }
 

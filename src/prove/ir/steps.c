@@ -184,7 +184,7 @@ uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigne
 	case PTX_OPND_REG:
 		if (o->comp)
 			return unknown(fr, w);
-		v = prove_ir_resize(fr, fr->reg_base + o->reg, w, false);
+		v = prove_ir_resize(fr, prove_ir_before(fr, o->reg), w, false);
 		if (o->flags & PTX_OPND_NOT)
 			v = un(fr, EX_NOT, w, v);
 		else if (o->flags & PTX_OPND_NEG)
@@ -215,7 +215,7 @@ static void write_reg(struct ir_frame *fr, uint32_t reg, uint32_t v, bool is_sig
 		prove_ir_push(fr, IR_COPY, d)->src[0] = v;
 		return;
 	}
-	uint32_t p = fr->reg_base + s->pred;
+	uint32_t p = prove_ir_before(fr, s->pred);
 	struct ir_step *st = prove_ir_push(fr, IR_VALUE, d);
 	st->op = EX_ITE;
 	st->src[0] = p;
@@ -585,10 +585,17 @@ static bool lower_value(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 }
 
-void prove_ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s)
+static void lower_inst(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	if (s->form->effects || s->form->op == PTX_OP_ACTIVEMASK)
 		prove_ir_lower_effect(fr, s);
 	else if (!lower_value(fr, s))
 		lower_pure(fr, s);
+}
+
+void prove_ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	prove_ir_keep_overwritten(fr, s);
+	lower_inst(fr, s);
+	fr->kept = NULL;
 }
