@@ -441,7 +441,8 @@ static bool lower_two(struct ir_frame *fr, const struct ptx_stmt *s, enum ptx_ty
 	unsigned w = bits_of(t);
 	enum ex_op op;
 
-	if (ptx_form_has(f, PTX_MOD_CC) || ptx_form_has(f, PTX_MOD_SAT) || s->nops != 3)
+	if (ptx_form_has(f, PTX_MOD_CC) || ptx_form_has(f, PTX_MOD_SAT) ||
+	    ptx_form_has(f, PTX_MOD_RELU) || s->nops != 3)
 		return false;
 	/* clang-format off */
 	switch (f->op) {
