@@ -278,13 +278,20 @@ static bool is_int(enum ptx_type t)
 	       bits_of(t) && bits_of(t) <= 64;
 }
 
+/* What more than its operands does the result depend on? The carry flag, or the block: a shared
+ * address is one number in all blocks, and another place. */
+static bool rests_on_more(enum ptx_op op)
+{
+	return op == PTX_OP_ADDC || op == PTX_OP_SUBC || op == PTX_OP_MADC || op == PTX_OP_MAPA ||
+	       op == PTX_OP_GETCTARANK;
+}
+
 /* An unmodelled function of the registers that the instruction reads. */
 static void lower_pure(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	uint64_t h = base_hash(s->form->text.p, s->form->text.n, BASE_FNV_INIT);
 	uint32_t src[3] = {IR_NONE, IR_NONE, IR_NONE}, n = 0;
-	bool fits = !ptx_form_has(s->form, PTX_MOD_CC) && s->form->op != PTX_OP_ADDC &&
-		    s->form->op != PTX_OP_SUBC && s->form->op != PTX_OP_MADC;
+	bool fits = !ptx_form_has(s->form, PTX_MOD_CC) && !rests_on_more(s->form->op);
 
 	for (unsigned i = 0; i < s->nops && fits; i++) {
 		const struct ptx_opnd *o = &s->ops[i];
