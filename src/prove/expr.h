@@ -88,8 +88,10 @@ struct ex {
 
 /* What a launch must keep to; see prove.h. 0: any. */
 struct ex_launch {
-	uint32_t dim[6]; /* ntid.x y z, nctaid.x y z when fixed, else 0 */
-	uint32_t max[6]; /* their upper bounds */
+	uint32_t dim[6];     /* ntid.x y z, nctaid.x y z when fixed, else 0 */
+	uint32_t max[6];     /* their upper bounds */
+	uint32_t threads;    /* a block has no more */
+	uint32_t cluster[3]; /* where it isn't given the grid has a multiple of that many blocks */
 	/* Pointers at `off` that are those at `of` plus delta: one array, given twice. */
 	struct ex_same {
 		uint64_t off, of, delta;

@@ -460,7 +460,7 @@ bool prove_replay_is_legal(const struct run *r)
 	for (unsigned d = 0; d < 3; d++) {
 		threads *= m->ntid[d];
 		if (!m->ntid[d] || !m->nctaid[d] || m->ntid[d] > l->max[d] ||
-		    m->nctaid[d] > l->max[3 + d])
+		    m->nctaid[d] > l->max[3 + d] || m->nctaid[d] % l->cluster[d])
 			return false;
 		if (!r->e->any_grid && (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
 			return false;
@@ -468,7 +468,7 @@ bool prove_replay_is_legal(const struct run *r)
 			if (m->tid[t][d] >= m->ntid[d] || m->ctaid[t][d] >= m->nctaid[d])
 				return false;
 	}
-	return threads <= 1024;
+	return threads <= l->threads;
 }
 
 bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint64_t addr,

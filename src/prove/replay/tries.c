@@ -290,7 +290,12 @@ static void set_launch(const struct check *c, struct smt_model *m, const struct 
 		m->nctaid[d] = l->dim[3 + d]	   ? l->dim[3 + d]
 			       : l->max[3 + d] < b ? l->max[3 + d]
 						   : b;
+		if (!l->dim[3 + d] && m->nctaid[d] % l->cluster[d])
+			m->nctaid[d] += l->cluster[d] - m->nctaid[d] % l->cluster[d];
 	}
+	for (unsigned d = 3; d-- > 1;) /* one row where the kernel takes no more threads */
+		if (!l->dim[d] && m->ntid[0] * m->ntid[1] * m->ntid[2] > l->threads)
+			m->ntid[d] = 1;
 }
 
 static bool try_first(struct check *c, const struct replay_pair *pair, struct smt_model *m,

@@ -101,6 +101,14 @@ void prove_launch_find(const struct ir *ir, const struct prove_options *o, const
 		if (d < 3 && !l->dim[d] && prove_launch_max_threads(ir) < l->max[d])
 			l->max[d] = (uint32_t)prove_launch_max_threads(ir);
 	}
+	uint64_t threads = prove_launch_max_threads(ir);
+	l->threads = (uint32_t)(threads < MAX_BLOCK_THREADS ? threads : MAX_BLOCK_THREADS);
+	if (!ptx_func_attr(ir->f, "reqnctapercluster", l->cluster))
+		l->cluster[0] = 0;
+	/* a grid that isn't read is one block, as it is for kernels without clusters */
+	for (unsigned d = 0; d < 3; d++)
+		l->cluster[d] =
+			l->cluster[0] && l->cluster[d] && !l->dim[3 + d] ? l->cluster[d] : 1;
 	if (o->launches)
 		limit_to_launches(o, kernel, l);
 }

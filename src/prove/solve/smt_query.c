@@ -490,6 +490,28 @@ static void hold_one(struct smt *s)
 }
 
 /* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
+/* What the kernel itself says of its launches: the threads of a block, whole clusters. */
+static void hold_sizes(struct smt *s)
+{
+	const struct ex_launch *l = &s->e->pool->launch;
+	struct ex_pool *p = s->e->pool;
+	const struct ex *n[3], *g;
+
+	for (unsigned d = 0; d < 3; d++) {
+		n[d] = prove_ex_spec(p, (enum prove_ex_spec)(EX_NTID_X + d));
+		g = prove_ex_spec(p, (enum prove_ex_spec)(EX_NCTAID_X + d));
+		g = prove_ex_bin(p, EX_UREM, g, prove_ex_const(p, 32, l->cluster[d]));
+		hold_fact(s, prove_ex_bin(p, EX_EQ, g, prove_ex_const(p, 32, 0)), 0);
+	}
+	if (l->threads < 1024)
+		hold_fact(s,
+			  prove_ex_bin(p, EX_ULT,
+				       prove_ex_bin(p, EX_MUL, prove_ex_bin(p, EX_MUL, n[0], n[1]),
+						    n[2]),
+				       prove_ex_const(p, 32, l->threads + 1)),
+			  0);
+}
+
 static void hold_threads(struct smt *s)
 {
 	struct ex_pool *p = s->e->pool;
@@ -550,6 +572,7 @@ enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m)
 	enum smt_answer x;
 
 	hold_threads(s);
+	hold_sizes(s);
 	flush(s);
 	prove_smt_learn_loads(s);
 	flush(s);
