@@ -25,32 +25,6 @@ uint64_t prove_replay_object_base(const struct run *r, uint32_t o)
 	return is_shared ? (uint64_t)(o + 1) << 20 : (uint64_t)(o + 1) << 44;
 }
 
-static uint64_t pointer_base(uint64_t off)
-{
-	return 1ull << 63 | (off + 1) << 46;
-}
-
-static struct value param(const struct run *r, uint64_t off, unsigned bytes)
-{
-	const struct ex_launch *l = &r->e->pool->launch;
-
-	for (uint32_t i = 0; i < l->nsame && bytes == 8 && !r->is_every; i++)
-		if (l->same[i].off == off)
-			return (struct value){pointer_base(l->same[i].of) + l->same[i].delta, true};
-	for (uint32_t i = 0; i < r->m->nparams; i++)
-		if (r->m->param[i].off == off && r->m->param[i].bytes == bytes)
-			return (struct value){r->m->param[i].value, true};
-	if (r->is_every)
-		return (struct value){0, false};
-	if (bytes == 8)
-		return (struct value){pointer_base(off), true};
-	if (prove_ev_is_array(r->e, off & ~7ull)) /* a part of a pointer, in a copy by value */
-		return (struct value){pointer_base(off & ~7ull) >> (8 * (off & 7)) &
-					      prove_ex_mask(8 * bytes),
-				      true};
-	return (struct value){0, true};
-}
-
 static uint32_t special(const struct run *r, uint64_t which, const uint32_t *tid,
 			const uint32_t *ctaid)
 {
@@ -81,7 +55,7 @@ static struct value load_private(const struct run *r, uint32_t o, uint64_t at, u
 	struct value v = {0, true};
 
 	if (obj->kind == IR_OBJ_PARAM)
-		return param(r, obj->off + at, n);
+		return prove_replay_param(r, obj->off + at, n);
 	if (at + n > obj->bytes || n > 8)
 		return (struct value){0, false};
 	for (unsigned i = 0; i < n; i++) {
@@ -475,7 +449,7 @@ bool prove_replay_is_inside(const struct run *r, const struct ev_access *x, uint
 			    uint64_t *off)
 {
 	if (x->root.kind == EV_ROOT_PARAM) {
-		struct value p = param(r, x->root.id, 8);
+		struct value p = prove_replay_param(r, x->root.id, 8);
 		*off = addr - p.v;
 		return *off < 1ull << 42;
 	}

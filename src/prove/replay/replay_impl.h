@@ -90,6 +90,8 @@ void prove_replay_run_thread(struct run *r, struct thread *t, const uint32_t *ti
 			     const uint32_t *ctaid, enum ir_rank rank, uint32_t until);
 bool prove_replay_is_legal(const struct run *r);
 uint32_t prove_replay_warp_of(const struct smt_model *m, const uint32_t *tid);
+/* params.c: what so many bytes of the parameters are. */
+struct value prove_replay_param(const struct run *r, uint64_t off, unsigned bytes);
 /* Whose barriers order the two. */
 enum ir_rank prove_replay_rank_of(const struct replay_pair *p);
 /* Where in its object an access lies, and whether it is inside. */

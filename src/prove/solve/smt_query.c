@@ -512,6 +512,28 @@ static void hold_sizes(struct smt *s)
 			  0);
 }
 
+/* A part of a parameter that is read in several widths. */
+static void hold_words(struct smt *s)
+{
+	struct ex_pool *p = s->e->pool;
+
+	for (uint32_t i = 0; i < p->nreads; i++) {
+		const struct ex_read *all = &p->read[i];
+		for (uint32_t k = 0; k < p->nreads; k++) {
+			const struct ex_read *part = &p->read[k];
+			if (part->w >= all->w || part->off < all->off ||
+			    part->off + part->w / 8 > all->off + all->w / 8)
+				continue;
+			const struct ex *n = prove_ex_const(p, all->w, 8 * (part->off - all->off));
+			n = prove_ex_bin(p, EX_LSHR, prove_ex_param(p, all->w, all->off), n);
+			hold_fact(s,
+				  prove_ex_bin(p, EX_EQ, prove_ex_un(p, EX_TRUNC, part->w, n),
+					       prove_ex_param(p, part->w, part->off)),
+				  0);
+		}
+	}
+}
+
 static void hold_threads(struct smt *s)
 {
 	struct ex_pool *p = s->e->pool;
@@ -573,6 +595,7 @@ enum smt_answer prove_smt_check(struct smt *s, struct smt_model *m)
 
 	hold_threads(s);
 	hold_sizes(s);
+	hold_words(s);
 	flush(s);
 	prove_smt_learn_loads(s);
 	flush(s);
