@@ -232,8 +232,9 @@ void cpu_machine_forked(struct cpu_machine *m)
 	e->apart.grid = NULL;
 	e->apart.is_beside = false;
 	atomic_store(&e->apart.is_open, false);
-	/* A worker may have changed it meanwhile. */
+	/* A worker may have changed them meanwhile, or hold their lock. */
 	e->apart.touches = NULL;
+	e->apart.deferreds = NULL;
 	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);
@@ -243,6 +244,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 		p->nblocks = 0;
 		p->share = (struct cpu_apart_share){0};
 		e->workers[i].touch = NULL;
+		e->workers[i].deferred = NULL;
 		e->workers[i].judge = NULL;
 		init_sleep(p);
 	}
