@@ -182,7 +182,7 @@ for n in 1 2; do
 done
 expect 0 'a recorded launch' "$collider" prove --no-cache --launches=seen1 app.cu -- -DADD=0
 expect 10 'true data race' "$collider" prove --no-cache --no-remedies --launches=seen2 app.cu -- -DADD=0
-# one that can't be written is told before the program starts, one that is full doesn't disturb it
+# one that can't be written is refused before the program starts, one that is full doesn't disturb it
 expect 1 'record-launches: .*nowhere' "$collider" run --device=cpu --record-launches=nowhere/seen -- ./app
 expect 0 'record-launches: /dev/full' "$collider" run --device=cpu --record-launches=/dev/full -- ./app
 exit $failed
