@@ -20,6 +20,7 @@
 struct ir_params {
 	struct ir_params *next;
 	struct ptx_str name;
+	const struct ptx_var *var; /* NULL: a parameter of the function */
 	uint32_t object;
 };
 
@@ -62,11 +63,12 @@ static uint32_t add_object(struct ir *ir, struct ir_object o)
 	return (uint32_t)ir->objects.n - 1;
 }
 
-static void bind(struct ir_frame *fr, struct ptx_str name, uint32_t object)
+static void bind(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v, uint32_t object)
 {
 	struct ir_params *p = BASE_NEW(fr->ir->arena, struct ir_params);
 
 	p->name = name;
+	p->var = v;
 	p->object = object;
 	p->next = fr->params;
 	fr->params = p;
@@ -132,8 +134,9 @@ static uint32_t module_object(struct ir *ir, struct ptx_str name, const struct p
 
 uint32_t prove_ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v)
 {
+	/* an inner scope may have a variable of the same name, before or around this one */
 	for (struct ir_params *p = fr->params; p; p = p->next)
-		if (ptx_str_eq(p->name, name))
+		if (ptx_str_eq(p->name, name) && p->var == v)
 			return p->object;
 	return module_object(fr->ir, name, v);
 }
@@ -152,9 +155,9 @@ static void declare(struct ir_frame *fr, const struct ptx_var *v)
 
 	o.align = v->align ? v->align : ptx_type_bytes((enum ptx_type)v->type);
 	if (v->space == PTX_SPACE_LOCAL || v->space == PTX_SPACE_PARAM)
-		bind(fr, v->name, add_object(fr->ir, o));
+		bind(fr, v->name, v, add_object(fr->ir, o));
 	else
-		bind(fr, v->name, module_object(fr->ir, v->name, v));
+		bind(fr, v->name, v, module_object(fr->ir, v->name, v));
 }
 
 static void kernel_params(struct ir_frame *fr)
@@ -167,7 +170,7 @@ static void kernel_params(struct ir_frame *fr)
 		struct ir_object o = {.kind = IR_OBJ_PARAM, .bytes = p->bytes, .name = p->name};
 		off = align ? (off + align - 1) / align * align : off;
 		o.off = off;
-		bind(fr, p->name, add_object(fr->ir, o));
+		bind(fr, p->name, NULL, add_object(fr->ir, o));
 		off += p->bytes;
 	}
 	fr->ir->param_bytes = off;
@@ -309,7 +312,7 @@ static bool bind_list(struct ir_frame *to, struct ir_frame *from, const struct p
 						   o->flags & PTX_OPND_VAR ? o->var : NULL);
 		if (obj == IR_NONE)
 			return false;
-		bind(to, formal->name, obj);
+		bind(to, formal->name, NULL, obj);
 	}
 	return true;
 }
