@@ -104,7 +104,8 @@ uint32_t prove_ir_lane(struct ir_frame *fr)
 	return prove_ir_bin(fr, EX_UREM, t, prove_ir_const(fr, 32, 32));
 }
 
-static uint32_t special(struct ir_frame *fr, struct ptx_str s)
+/* w: as wide as it is read. What isn't known here may have all of these bits: %globaltimer. */
+static uint32_t special(struct ir_frame *fr, struct ptx_str s, unsigned w)
 {
 	static const struct {
 		const char *name;
@@ -124,7 +125,7 @@ static uint32_t special(struct ir_frame *fr, struct ptx_str s)
 	if (ptx_str_is(s, "%laneid"))
 		return prove_ir_lane(fr);
 	uint32_t mask = prove_ir_lanemask(fr, s);
-	return mask != IR_NONE ? mask : unknown(fr, 32);
+	return mask != IR_NONE ? mask : unknown(fr, w);
 }
 
 static uint32_t address(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w)
@@ -176,6 +177,16 @@ uint64_t prove_ir_literal(const struct ptx_opnd *o, unsigned w)
 	return wide.u;
 }
 
+/* !v or -v, where the operand says so; of numbers the parser has done it. */
+static uint32_t with_sign(struct ir_frame *fr, const struct ptx_opnd *o, uint32_t v)
+{
+	unsigned w = fr->ir->width.v[v];
+
+	if (o->flags & PTX_OPND_NOT)
+		return un(fr, EX_NOT, w, v);
+	return o->flags & PTX_OPND_NEG ? prove_ir_bin(fr, EX_SUB, prove_ir_const(fr, w, 0), v) : v;
+}
+
 uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w)
 {
 	uint32_t v;
@@ -185,17 +196,14 @@ uint32_t prove_ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigne
 		if (o->comp)
 			return unknown(fr, w);
 		v = prove_ir_resize(fr, prove_ir_before(fr, o->reg), w, false);
-		if (o->flags & PTX_OPND_NOT)
-			v = un(fr, EX_NOT, w, v);
-		else if (o->flags & PTX_OPND_NEG)
-			v = prove_ir_bin(fr, EX_SUB, prove_ir_const(fr, w, 0), v);
-		return v;
+		return with_sign(fr, o, v);
 	case PTX_OPND_INT:
 	case PTX_OPND_F32:
 	case PTX_OPND_F64:
 		return prove_ir_const(fr, w, prove_ir_literal(o, w));
 	case PTX_OPND_SPECIAL:
-		return prove_ir_resize(fr, special(fr, o->text), w, false);
+		v = prove_ir_resize(fr, special(fr, o->text, w), w, false);
+		return with_sign(fr, o, v);
 	case PTX_OPND_SYM:
 		return address(fr, o, w);
 	case PTX_OPND_VEC:
