@@ -293,8 +293,8 @@ const struct ex *prove_ev_count_bits(struct ex_pool *p, const struct ex *mask);
 
 /* hidden.c: may there be an address in a term that is no whole base? is_minus: it is subtracted. */
 bool prove_ev_hides_address(const struct ex *v, bool is_minus);
-/* ... may it be the difference of two? */
-bool prove_ev_is_difference(const struct ev *e, const struct ex *v);
+/* ... may it be the difference of two, or of `base`, to which it is added, and another one? */
+bool prove_ev_is_difference(const struct ev *e, const struct ex *v, const struct ex *base);
 
 /* root.c */
 struct ev_root prove_ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);

@@ -9,7 +9,8 @@
  *
  * What a loop adds to a pointer is the difference of two addresses where one is hidden in it as
  * well as another one that is subtracted: `p += q - p` leads into another array. A number of 64
- * bits that is read, or a parameter, counts as a number there.
+ * bits that is read, or a parameter, counts as a number there. Whatever is made of the addresses of
+ * two variables, and added to one of them, counts as such a difference.
  *
  * Misses: factors that are split up in other ways (p / 6 * 2 * 3 is folded; p / n * m, n == m).
  * Costs: of a difference, the nodes of what is added; each sum in it anew where something in it is
@@ -305,12 +306,64 @@ static bool is_plain(const struct ex *v, unsigned *left)
 	return true;
 }
 
-bool prove_ev_is_difference(const struct ev *e, const struct ex *v)
+/* Which variables a value is made of, whatever is done with them. */
+static void find_variables(struct walk *w, const struct ex *v, const struct ex *base, bool is[2])
+{
+	if (v->op == EX_CLOAD || v->w == 1 || v->id >= w->n || w->seen[v->id])
+		return;
+	w->seen[v->id] = 1;
+	if (v->op == EX_SYM)
+		is[v->imm == base->imm] = true;
+	if (v->op == EX_PHI) {
+		const struct ev_phi *p = w->e->phi[v->imm];
+		for (unsigned i = 0; i < 2; i++)
+			if (i ? p->next : p->init)
+				find_variables(w, i ? p->next : p->init, base, is);
+		return;
+	}
+	for (uint32_t i = 0; i < v->n; i++)
+		find_variables(w, v->a[i], base, is);
+}
+
+/* Surely made of none, as a look at a few nodes shows? */
+static bool has_no_variable(const struct ex *v, unsigned *left)
+{
+	if (v->op == EX_CLOAD || v->w == 1)
+		return true;
+	if (v->op == EX_SYM || v->op == EX_PHI || !*left)
+		return false;
+	--*left;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!has_no_variable(v->a[i], left))
+			return false;
+	return true;
+}
+
+/* Shared addresses have 32 bits and fewer, so that their size says nothing. */
+static bool is_way_out(const struct ev *e, const struct ex *v, const struct ex *base)
+{
+	struct walk w = {.e = e, .n = e->pool->n + 1};
+	struct base_arena tmp = {0};
+	bool is[2] = {false, false};
+
+	unsigned few = FEW_NODES;
+
+	if (base->op != EX_SYM || has_no_variable(v, &few))
+		return false;
+	w.seen = base_zalloc(&tmp, w.n);
+	find_variables(&w, v, base, is);
+	base_arena_free(&tmp);
+	return is[false] && is[true];
+}
+
+bool prove_ev_is_difference(const struct ev *e, const struct ex *v, const struct ex *base)
 {
 	struct walk w = {.e = e, .n = e->pool->n + 1, .is_found = has_minus};
 	struct base_arena tmp = {0};
 	unsigned few = FEW_NODES;
 
+	if (is_way_out(e, v, base))
+		return true;
 	if (is_plain(v, &few))
 		return false;
 	w.seen = base_zalloc(&tmp, w.n);

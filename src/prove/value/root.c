@@ -140,7 +140,7 @@ static bool loop_keeps_base(struct way *w, const struct ex *a, unsigned depth)
 		return false;
 	steps = steps_of(w, a, p->next);
 	if (steps)
-		return !prove_ev_is_difference(w->e, steps);
+		return !prove_ev_is_difference(w->e, steps, w->base);
 	collect(w->e, p->next, &b, depth + 8);
 	return b.n == 1 && b.v[0] == w->base && !b.is_lost && !b.has_hidden &&
 	       keeps_base(w, p->next, depth + 1);
@@ -167,7 +167,8 @@ static bool term_keeps_base(struct way *w, const struct ex *a, unsigned depth)
 	struct bases b = {0};
 
 	collect(w->e, a, &b, depth + 1);
-	return b.n || b.is_lost ? keeps_base(w, a, depth + 1) : !prove_ev_is_difference(w->e, a);
+	return b.n || b.is_lost ? keeps_base(w, a, depth + 1)
+				: !prove_ev_is_difference(w->e, a, w->base);
 }
 
 static bool keeps_base(struct way *w, const struct ex *a, unsigned depth)
@@ -178,7 +179,7 @@ static bool keeps_base(struct way *w, const struct ex *a, unsigned depth)
 		return loop_keeps_base(w, a, depth);
 	if (a->op == EX_ADD)
 		return term_keeps_base(w, a->a[0], depth) && term_keeps_base(w, a->a[1], depth);
-	if ((a->op == EX_IND || a->op == EX_SUB) && prove_ev_is_difference(w->e, a->a[1]))
+	if ((a->op == EX_IND || a->op == EX_SUB) && prove_ev_is_difference(w->e, a->a[1], w->base))
 		return false;
 	if (a->op == EX_SUB || a->op == EX_IND || a->op == EX_ZEXT || a->op == EX_TRUNC)
 		return keeps_base(w, a->a[0], depth + 1);
