@@ -302,6 +302,34 @@ static int run_program(struct job *j, struct prove_texts *texts)
 	return rc;
 }
 
+/* A recorded launch names its kernel, and two files of a program may have one of that name
+ * (static): what is proven for the launches of both is proven, but no alarm is known to be of
+ * one. */
+static void forget_alarms(struct race_proof *k)
+{
+	struct race_problem p = {.text = "the program has several kernels of this name, and a "
+					 "recorded launch doesn't "
+					 "say which of them it is of",
+				 .file = ""};
+
+	k->verdict = RACE_VERDICT_UNPROVEN;
+	k->alarms.n = k->remedies.n = k->frees.n = 0;
+	for (size_t i = 0; i < k->launches.n; i++)
+		k->launches.v[i].verdict = RACE_VERDICT_UNPROVEN;
+	base_vec_push(&k->problems, p);
+}
+
+static void forget_of_namesakes(struct race_proofs *r, const struct prove_texts *texts)
+{
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		struct race_proof *k = &r->kernels.v[i];
+		bool has_alarms =
+			k->verdict == RACE_VERDICT_TRUE || k->verdict == RACE_VERDICT_POTENTIAL;
+		if (has_alarms && prove_has_namesake(texts, k->name))
+			forget_alarms(k);
+	}
+}
+
 /* The kernels that were launched, in the PTX that their program had. */
 static int prove_texts(struct job *j, const struct prove_texts *texts, const char *from)
 {
@@ -315,6 +343,7 @@ static int prove_texts(struct job *j, const struct prove_texts *texts, const cha
 		size_t size = strlen(texts->v[i]);
 		rc = prove_text(from, texts->v[i], size, &j->o, r, &sink);
 		cli_flush(&sink);
+		forget_of_namesakes(r, texts);
 		if (!rc)
 			confirm(j, r, texts->v[i], size, NULL);
 		join(j, r);

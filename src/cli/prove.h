@@ -16,6 +16,8 @@ struct prove_texts {
 };
 int prove_read_launches(const char *path, struct prove_options *o, struct prove_texts *texts,
 			struct base_arena *a);
+/* Have two of the program's texts different kernels of that (mangled) name? */
+bool prove_has_namesake(const struct prove_texts *texts, const char *kernel);
 /* prove_run.c: runs the program of the arguments without checks and writes its launches to `path`.
  * Returns 0 or an exit code; how the program ends is said, and is no error. */
 struct option_set;

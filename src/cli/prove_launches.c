@@ -7,6 +7,7 @@
  * text that kernels come from.
  */
 #include "cli/prove.h"
+#include "ptx/ptx.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -200,4 +201,70 @@ int prove_read_launches(const char *path, struct prove_options *o, struct prove_
 	base_vec_free(&v);
 	free(text);
 	return rc;
+}
+
+/* ---- kernels of one name --------------------------------------------------------------------- */
+
+static bool is_defined_at(const char *text, const char *name)
+{
+	static const char directive[] = "entry";
+	size_t n = strlen(directive);
+
+	while (name > text && (name[-1] == ' ' || name[-1] == '\t'))
+		name--;
+	return (size_t)(name - text) > n && !memcmp(name - n, directive, n);
+}
+
+/* The kernel's definition from its name on; empty: the text has none. */
+static struct ptx_str body_of(const char *text, const char *kernel)
+{
+	size_t n = strlen(kernel);
+
+	for (const char *p = text; (p = strstr(p, kernel)) != NULL; p += n) {
+		if (!is_defined_at(text, p) || !strchr("( \t\n", p[n]))
+			continue;
+		const char *end = strstr(p, "\n}");
+		return (struct ptx_str){p, end ? (uint32_t)(end - p) : (uint32_t)strlen(p)};
+	}
+	return (struct ptx_str){NULL, 0};
+}
+
+/* Takes the next line that isn't empty, a comment or a .loc: files have other numbers elsewhere. */
+static struct ptx_str next_line(struct ptx_str *s)
+{
+	while (s->n) {
+		const char *end = memchr(s->p, '\n', s->n);
+		struct ptx_str line = {s->p, end ? (uint32_t)(end - s->p) : s->n};
+		s->n -= line.n + (end != NULL);
+		s->p += line.n + (end != NULL);
+		while (line.n && (*line.p == ' ' || *line.p == '\t'))
+			line = (struct ptx_str){line.p + 1, line.n - 1};
+		if (line.n && strncmp(line.p, "//", 2) != 0 && strncmp(line.p, ".loc", 4) != 0)
+			return line;
+	}
+	return (struct ptx_str){NULL, 0};
+}
+
+static bool is_same_body(struct ptx_str a, struct ptx_str b)
+{
+	struct ptx_str x, y;
+
+	do {
+		x = next_line(&a);
+		y = next_line(&b);
+	} while (x.n && x.n == y.n && !memcmp(x.p, y.p, x.n));
+	return !x.n && !y.n;
+}
+
+bool prove_has_namesake(const struct prove_texts *texts, const char *kernel)
+{
+	struct ptx_str first = {NULL, 0};
+
+	for (size_t i = 0; i < texts->n; i++) {
+		struct ptx_str body = body_of(texts->v[i], kernel);
+		if (body.n && first.n && !is_same_body(first, body))
+			return true;
+		first = first.n ? first : body;
+	}
+	return false;
 }

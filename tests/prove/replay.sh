@@ -185,4 +185,37 @@ expect 10 'true data race' "$collider" prove --no-cache --no-remedies --launches
 # one that can't be written is refused before the program starts, one that is full doesn't disturb it
 expect 1 'record-launches: .*nowhere' "$collider" run --device=cpu --record-launches=nowhere/seen -- ./app
 expect 0 'record-launches: /dev/full' "$collider" run --device=cpu --record-launches=/dev/full -- ./app
+
+# a launch doesn't say of which of two kernels of one name it is; the same kernel twice is one
+cat >common.h <<'CU'
+template <typename T> __global__ void both(T *p, int n)
+{
+	p[threadIdx.x / n] = threadIdx.x;
+}
+CU
+for f in one two; do
+	n=$([ $f = one ] && echo 1 || echo 2)
+	cat >$f.cu <<CU
+#include "common.h"
+static __global__ void k(int *p, int n)
+{
+	p[threadIdx.x / (NAMESAKE == $n ? 1 : n)] = n;
+}
+void $f(int *p)
+{
+	k<<<1, 64>>>(p, NAMESAKE == $n ? 2 : 1);
+	both<<<1, 64>>>(p, RACY && NAMESAKE == $n ? 2 : 1);
+}
+CU
+done
+echo 'void one(int *); void two(int *);
+int main() { int *p; cudaMalloc(&p, 4096); one(p); two(p); return cudaDeviceSynchronize(); }' >main.cu
+build() { "$nvcc" "$@" -arch=compute_90 -o both one.cu two.cu main.cu || exit 2; }
+build -DNAMESAKE=1 -DRACY=0
+expect 11 'k\(int\*, int\): could not prove' "$collider" prove --run --no-cache --no-remedies --confirm -- ./both
+expect 11 'several kernels of this name' "$collider" prove --run --no-cache --no-remedies -- ./both
+build -DNAMESAKE=0 -DRACY=0
+expect 0 'k\(int\*, int\): race-free' "$collider" prove --run --no-cache -- ./both
+build -DNAMESAKE=1 -DRACY=1
+expect 10 'both<int>\(int\*, int\): true alarm' "$collider" prove --run --no-cache --no-remedies -- ./both
 exit $failed
