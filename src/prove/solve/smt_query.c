@@ -489,7 +489,6 @@ static void hold_one(struct smt *s)
 				 prove_ex_spec(p, (enum prove_ex_spec)i), true);
 }
 
-/* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
 /* What the kernel itself says of its launches: the threads of a block, whole clusters. */
 static void hold_sizes(struct smt *s)
 {
@@ -534,6 +533,7 @@ static void hold_words(struct smt *s)
 	}
 }
 
+/* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
 static void hold_threads(struct smt *s)
 {
 	struct ex_pool *p = s->e->pool;
